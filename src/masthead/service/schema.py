@@ -51,6 +51,7 @@ from masthead.features.payments.tables import (
 )
 from masthead.features.posts.collection import post_revisions, post_working_copies, posts
 from masthead.features.posts.draft_links import draft_links
+from masthead.features.posts.snippets import snippets
 from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import tag_changes
 from masthead.features.privacy.collection import gdpr_requests
@@ -92,6 +93,7 @@ registry = Registry(
         post_revisions,
         post_working_copies,
         draft_links,
+        snippets,
         mailings,
         tags,
         tag_changes,

@@ -405,6 +405,12 @@ SAMPLES = (
     Sample("posts-author", "/admin/posts", who="author"),
     Sample("posts-ready", "/admin/posts?status=ready"),
     Sample("posts-contributor", "/admin/posts", who="contributor"),
+    Sample("snippets", "/admin/snippets"),
+    Sample("snippets-empty", "/admin/snippets", site="empty"),
+    Sample("snippets-author", "/admin/snippets", who="author"),
+    Sample("snippets-found", "/admin/snippets/found?q=sub", is_page=False),
+    Sample("snippet", "/admin/snippets/{snippets}"),
+    Sample("snippet-new", "/admin/snippets/new"),
     Sample("post-new", "/admin/posts/new"),
     Sample("post", "/admin/posts/{posts}"),
     Sample("post-html", "/admin/posts/{posts-html}"),
@@ -1224,7 +1230,16 @@ async def _reviews(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     made = await records.create(contributor, posts, {"title": "Counting the terns", **ready})
     _, token = await make_link(records, contributor, made["id"])
     assert token
+    words = {
+        "type": "paragraph",
+        "content": [{"type": "text", "text": "Write to the harbour office."}],
+    }
+    join = {"type": "join", "attrs": {"label": "Join the coast"}}
+    for name, content in (("Subscribe to us", [words, join]), (LONG, [words] * 9)):
+        document = {"type": "doc", "content": content}
+        snippet = await demo.create("snippets", {"name": name, "content_json": document})
     return {
+        "snippets": snippet["id"],
         "posts-sent-back": back["id"],
         "posts-contributed": mine["id"],
         "posts-ready": made["id"],

@@ -44,6 +44,9 @@ ALLOWED = {
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
     ("editor", "draft_links"): READ | {"delete"},
+    ("editor", "snippets"): ALL,
+    ("author", "snippets"): READ,
+    ("contributor", "snippets"): READ,
     ("editor", "tags"): READ | {"update"},
     ("author", "tags"): READ,
     ("editor", "tag_changes"): READ,
@@ -59,6 +62,10 @@ ALLOWED = {
 tests of their own."""
 BY_POST = ("posts", "post_revisions", "post_working_copies", "draft_links", "trash")
 
+SNIPPET = {
+    "name": "Note",
+    "content_json": {"type": "doc", "content": [{"type": "paragraph"}]},
+}
 PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f"
     b"\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff?\x00\x05\xfe\x02\xfe\xa7V\xbd\xfa\x00\x00"
@@ -109,6 +116,7 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         "products": {"name": "Mug", "price": 1200},
         "tiers": {"name": "Supporter", "price": 400, "currency": "gbp"},
         "redirects": {"source": "/old", "destination": "/new"},
+        "snippets": SNIPPET,
     }
     if collection.endswith(("_revisions", "_working_copies")):
         return await made_by_the_service(tenant, collection)
@@ -168,6 +176,7 @@ async def tried(
         "posts": {"title": "New"},
         "pages": {"title": "New"},
         "categories": {"name": "New"},
+        "snippets": {**SNIPPET, "name": "New"},
     }
     body = bodies.get(collection, {})
     if collection == "comments":

@@ -42,7 +42,9 @@ class _Entry(NamedTuple):
 
 
 HOME = _Entry("Home", "/admin", "house", others=("/admin/statistics",))
-POSTS = _Entry("Posts", "/admin/posts", "file-text")
+SNIPPETS = _Entry("Snippets", "/admin/snippets", "copy")
+"""A page that the list of posts leads to."""
+POSTS = _Entry("Posts", "/admin/posts", "file-text", others=(SNIPPETS.url,))
 TENANTS = _Entry("Sites", "/admin/tenants", "globe")
 COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)
 MEMBERS = _Entry("Members", "/admin/members", "users", Access.EDITOR)
@@ -129,6 +131,7 @@ def every_group_of(request: AdminRequest) -> tuple[Group, ...]:
     """All pages, for a phone's page "More" and for the search: with those that others lead to."""
     groups = list(groups_of(request))
     if request.site is not None and not request.is_shut_out:
+        groups.append(Group("Writing", _links(request, SNIPPETS)))
         if request.sells and (shop := _usable(request, IN_SHOP)):
             groups.append(Group("Shop", _links(request, *shop)))
         if settings := _usable(request, IN_SETTINGS):

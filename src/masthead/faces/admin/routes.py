@@ -45,6 +45,7 @@ from masthead.faces.admin.pages.texts import (
     bulk,
     cards,
     editor,
+    link_search,
     posts,
     presence,
     preview,
@@ -52,6 +53,7 @@ from masthead.faces.admin.pages.texts import (
     reviewing,
     revisions,
     sharing,
+    snippets,
     tags,
 )
 from masthead.faces.admin.pages.texts import form as text
@@ -89,6 +91,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             script_call(pages, editor.markdown_call, limit=editor.MAX_MARKDOWN),
         ),
         Route("/admin/cards", script_call(pages, cards.card_call)),
+        Route("/admin/links", script_read(pages, link_search.links_call)),
+        *_snippets(pages),
         at("/admin/comments", get=comments.CommentList.show),
         at("/admin/comments/change", post=comment_changes.change_comments),
         at("/admin/comments/{id}", get=comment.comment_page),
@@ -300,6 +304,30 @@ def _review(pages: AdminPages, section: Section) -> list[Route]:
         address, get=reviewing.send_back_form, post=reviewing.send_back, who=Who.EDITOR
     )
     return [sending]
+
+
+def _snippets(pages: AdminPages) -> list[Route]:
+    at, address = partial(pages.at, who=Who.EDITOR), snippets.ADDRESS
+    saving = script_call(pages, snippets.save_call, limit=snippets.MAX_FORM)
+    return [
+        pages.at(address, get=snippets.SnippetList.show),
+        Route(f"{address}/found", script_read(pages, snippets.found_call)),
+        Route(f"{address}/document", script_read(pages, snippets.document_call)),
+        Route(f"{address}/save", saving),
+        at(
+            f"{address}/new",
+            get=snippets.new_snippet,
+            post=snippets.create_snippet,
+            limit=snippets.MAX_FORM,
+        ),
+        at(
+            f"{address}/{{id}}",
+            get=snippets.snippet_form,
+            post=snippets.save_snippet,
+            limit=snippets.MAX_FORM,
+        ),
+        at(f"{address}/{{id}}/delete", post=snippets.delete_snippet),
+    ]
 
 
 def _media(pages: AdminPages) -> list[Route]:

@@ -50,6 +50,7 @@ PER_PAGE = 50
 NOUNS = {
     "posts": "post",
     "draft_links": "share link",
+    "snippets": "snippet",
     "pages": "page",
     "media": "file",
     "comments": "comment",
@@ -83,6 +84,7 @@ NOUNS = {
 _SUBJECTS = sorted_words({name: noun.capitalize() for name, noun in NOUNS.items()})
 _PAGES = {
     "posts": "/admin/posts",
+    "snippets": "/admin/snippets",
     "_superusers": "/admin/staff",
     "offers": "/admin/shop/offers",
     "import_runs": "/admin/tools/import",

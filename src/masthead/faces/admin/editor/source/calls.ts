@@ -26,6 +26,16 @@ export class Calls {
     return this.attempt(url, body, false);
   }
 
+  /** The answer to a question; null where there is none. */
+  async get(url: string): Promise<Record<string, unknown> | null> {
+    try {
+      const answer = await fetch(url, { headers: this.headers(), signal: AbortSignal.timeout(ANSWER_WITHIN) });
+      return answer.ok ? ((await answer.json()) as Record<string, unknown>) : null;
+    } catch {
+      return null;
+    }
+  }
+
   /** After a sign-in in another tab the page's token is no longer valid. True if there is another. */
   async renewToken(): Promise<boolean> {
     try {

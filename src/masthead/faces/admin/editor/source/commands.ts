@@ -5,6 +5,7 @@ import { insertBelow } from "./below.ts";
 import { cardCommand } from "./cards/card.ts";
 import { CARDS } from "./cards/catalog.ts";
 import { askLink } from "./dialogs.ts";
+import type { FindLinks } from "./dialogs.ts";
 import type { Group, Item } from "./menu.ts";
 
 export interface Command {
@@ -42,6 +43,13 @@ export const HEADING = heading(2);
 export const BOLD = mark("Bold", "bold", "bold", "Ctrl B");
 export const ITALIC = mark("Italic", "italic", "italic", "Ctrl I");
 export const CODE = mark("Code", "code", "code", "Ctrl E");
+let links: FindLinks | null = null;
+
+/** What the dialog of a link searches. */
+export function useLinks(find: FindLinks | null): void {
+  links = find;
+}
+
 export const LINK: Command = {
   label: "Link",
   icon: "link",
@@ -50,16 +58,16 @@ export const LINK: Command = {
     // Code has no links.
     if (editor.isActive("codeBlock")) return;
     const current = String(editor.getAttributes("link").href ?? "");
-    const set = (address: string | null): void => {
+    const set = (address: string | null, title?: string): void => {
       const chain = editor.chain().extendMarkRange("link");
       if (address === null) chain.unsetLink().run();
       else if (editor.state.selection.empty && !current) {
-        const text = { type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] };
+        const text = { type: "text", text: title ?? address, marks: [{ type: "link", attrs: { href: address } }] };
         // What is written after it is no part of it.
         chain.insertContent(text).unsetMark("link").run();
       } else chain.setLink({ href: address }).run();
     };
-    askLink(current, set, () => editor.view.focus());
+    askLink(current, links, set, () => editor.view.focus());
   },
   isActive: (editor) => editor.isActive("link"),
 };
@@ -158,11 +166,12 @@ const MORE = [
 export const BLOCKS = [HEADING, heading(3), heading(4), BULLETS, NUMBERS, TASKS, QUOTE, CODE_BLOCK, TABLE, DIVIDER, PAYWALL];
 
 /** The menu of what has no button of its own. */
-export function moreGroups(editor: Editor): Group[] {
+export function moreGroups(editor: Editor, snippets: Command[]): Group[] {
   const groups = [
     { label: "Text", items: MORE.map((command) => item(editor, command)) },
     { label: "Cards", items: CARDS.map((card) => item(editor, cardCommand(card))) },
   ];
+  if (snippets.length) groups.push({ label: "Snippets", items: snippets.map((command) => item(editor, command)) });
   if (editor.isActive("table")) groups.unshift({ label: "Table", items: tableItems(editor) });
   return groups;
 }

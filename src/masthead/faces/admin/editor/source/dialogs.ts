@@ -1,6 +1,8 @@
 // Questions in a `<dialog>`: the address of a link, a sign-in.
 
 import { button, element } from "./elements.ts";
+import { Picker } from "./picker.ts";
+import type { Found } from "./picker.ts";
 
 let count = 0;
 
@@ -41,8 +43,27 @@ export function leave(dialog: HTMLDialogElement): void {
   dialog.dispatchEvent(new Event("close"));
 }
 
-export function askLink(current: string, done: (address: string | null) => void, left: () => void): void {
-  const [row, input] = field("Address", { type: "text", inputmode: "url", placeholder: "https://", autocomplete: "off" });
+/** What own posts, pages and tags have these words. */
+export type FindLinks = (words: string) => Promise<Found[]>;
+
+/** `done` gets the address, and the title of what was found there; null removes the link. */
+export function askLink(
+  current: string,
+  find: FindLinks | null,
+  done: (address: string | null, title?: string) => void,
+  left: () => void,
+): void {
+  const picker = new Picker(
+    find ? "Address, or words of a post, page or tag" : "Address",
+    { inputmode: "url", placeholder: "https://" },
+    find ?? (() => Promise.resolve([])),
+    ({ url = "", label }) => {
+      leave(dialog);
+      done(url, label);
+    },
+    (text) => find !== null && text.length > 1 && linkAddress(text) === null && !/^[a-z][a-z0-9+.-]*:/i.test(text),
+  );
+  const { input } = picker;
   input.value = current;
   const problem = element("p", { class: "hint hint-bad", role: "alert" });
   const form = element(
@@ -62,7 +83,7 @@ export function askLink(current: string, done: (address: string | null) => void,
         done(address);
       },
     },
-    row,
+    picker.row,
     problem,
     element(
       "div",

@@ -4,6 +4,7 @@ import { Extension, Node, mergeAttributes } from "@tiptap/core";
 import type { AnyExtension } from "@tiptap/core";
 import { Highlight } from "@tiptap/extension-highlight";
 import { Image } from "@tiptap/extension-image";
+import { Link } from "@tiptap/extension-link";
 import { TaskItem, TaskList } from "@tiptap/extension-list";
 import { Subscript } from "@tiptap/extension-subscript";
 import { Superscript } from "@tiptap/extension-superscript";
@@ -112,13 +113,15 @@ export function extensions(placeholder: string): AnyExtension[] {
       trailingNode: false,
       heading: { levels: [1, 2, 3, 4, 5, 6] },
       dropcursor: { color: false, class: "drop-line" },
-      link: {
-        openOnClick: false,
-        autolink: true,
-        linkOnPaste: true,
-        defaultProtocol: "https",
-        HTMLAttributes: { target: null, rel: null, class: null },
-      },
+      link: false,
+    }),
+    // What is written after a link is no part of it.
+    Link.extend({ inclusive: false }).configure({
+      openOnClick: false,
+      autolink: true,
+      linkOnPaste: true,
+      defaultProtocol: "https",
+      HTMLAttributes: { target: null, rel: null, class: null },
     }),
     CodeBlock,
     Highlight,

@@ -64,19 +64,20 @@ export function toolbars(
   editor: Editor,
   choosePicture: (() => void) | null,
   askAi: ((opener: HTMLElement) => void) | null,
+  snippets: Command[],
 ): Toolbars {
   const picture: Command | null = choosePicture && { label: "Picture", icon: "image", run: choosePicture };
   const pictures = picture ? [picture] : [];
   const fixed = toolbar(editor, "Formatting", "tools", [
     HEADING, BOLD, ITALIC, LINK, "|", BULLETS, NUMBERS, QUOTE, CODE, "|", ...pictures, TABLE, DIVIDER,
-    moreButton(editor), "|", UNDO, REDO,
+    moreButton(editor, snippets), "|", UNDO, REDO,
   ]);
   const bubble = toolbar(editor, "Selected text", "bubble", [
     BOLD, ITALIC, LINK, CODE, HEADING, QUOTE, ...(askAi ? (["|", aiButton(askAi)] as Entry[]) : []),
   ]);
   // As many as fit beside each other on a phone: Undo must be in sight.
   const keys = toolbar(editor, "Formatting, phone", "keys-bar", [
-    addButton(editor, pictures), BOLD, ITALIC, LINK, HEADING, QUOTE, ...(askAi ? [aiButton(askAi)] : []), UNDO,
+    addButton(editor, pictures, snippets), BOLD, ITALIC, LINK, HEADING, QUOTE, ...(askAi ? [aiButton(askAi)] : []), UNDO,
   ]);
   bubble.bar.hidden = true;
   const update = (): void => {
@@ -100,21 +101,21 @@ export function toolbars(
   return { bars: { fixed: fixed.bar, bubble: bubble.bar, keys: keys.bar }, update };
 }
 
-function moreButton(editor: Editor): HTMLElement {
+function moreButton(editor: Editor, snippets: Command[]): HTMLElement {
   const made: HTMLButtonElement = iconButton("ellipsis", "More formatting", () =>
-    openMenu(made, "More formatting", moreGroups(editor), () => editor.view.focus()),
+    openMenu(made, "More formatting", moreGroups(editor, snippets), () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;
 }
 
-function addButton(editor: Editor, pictures: Command[]): HTMLElement {
+function addButton(editor: Editor, pictures: Command[], snippets: Command[]): HTMLElement {
   const insert = (): Group => ({
     label: "Insert",
     items: [...pictures, BULLETS, NUMBERS, TABLE, DIVIDER, CODE].map((each) => item(editor, each)),
   });
   const made: HTMLButtonElement = iconButton("plus", "Insert and format", () =>
-    openMenu(made, "Insert and format", [insert(), ...moreGroups(editor)], () => editor.view.focus()),
+    openMenu(made, "Insert and format", [insert(), ...moreGroups(editor, snippets)], () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;

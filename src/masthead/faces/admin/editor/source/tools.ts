@@ -8,15 +8,18 @@ import type { Calls } from "./calls.ts";
 import { cardCommand, useCardTools } from "./cards/card.ts";
 import type { CardTools, Values } from "./cards/card.ts";
 import { CARDS } from "./cards/catalog.ts";
-import { BLOCKS } from "./commands.ts";
+import { BLOCKS, useLinks } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { belowTheText } from "./content.ts";
+import type { FindLinks } from "./dialogs.ts";
 import type { JsonNode } from "./documents.ts";
 import { cleanPaste, isPlainPaste } from "./paste.ts";
 import { pasted } from "./pasting.ts";
 import type { Convert } from "./pasting.ts";
 import { extensions } from "./schema.ts";
+import { foundAt } from "./picker.ts";
 import { Slash } from "./slash.ts";
+import { snippetCommands } from "./snippets.ts";
 import { toolbars } from "./toolbars.ts";
 import { chooseFromLibrary, choosePictures, Uploads } from "./uploads.ts";
 import type { UploadTarget } from "./uploads.ts";
@@ -29,6 +32,7 @@ export class Tools {
   ) {}
 
   makeEditor(mount: HTMLElement, content: JsonNode | string): Editor {
+    useLinks(this.links());
     useCardTools({ uploads: () => this.uploads(), look: this.look() });
     const editor: Editor = new Editor({
       element: { mount },
@@ -64,6 +68,7 @@ export class Tools {
       editor,
       uploads && (() => choosePictures(editor, uploads)),
       provider && ((opener) => aiMenu(editor, provider, opener)),
+      this.snippets(),
     ).bars;
   }
 
@@ -96,8 +101,19 @@ export class Tools {
     };
   }
 
+  private links(): FindLinks | null {
+    const { linksUrl } = this.given;
+    return linksUrl ? (words) => foundAt(this.calls(), linksUrl, words) : null;
+  }
+
+  private snippets(): Command[] {
+    const { snippetsUrl: url, savesSnippets } = this.given;
+    return url ? snippetCommands({ url, saves: savesSnippets !== undefined, calls: this.calls }) : [];
+  }
+
   private slashCommands(): Command[] {
-    const found = [...BLOCKS, ...CARDS.map(cardCommand)];
+    // Nothing is selected where a slash was typed.
+    const found = [...BLOCKS, ...CARDS.map(cardCommand), ...this.snippets().slice(0, 1)];
     const uploads = this.uploads();
     if (uploads) {
       const run = (editor: Editor): void => choosePictures(editor, uploads);

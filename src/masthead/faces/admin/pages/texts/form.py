@@ -32,6 +32,7 @@ from masthead.faces.admin.pages.texts.conversion import converted, difference_of
 from masthead.faces.admin.pages.texts.lists import may_publish, status_of
 from masthead.faces.admin.pages.texts.posts import with_known_tags
 from masthead.faces.admin.pages.texts.reviewing import Review, may_change, review_of
+from masthead.faces.admin.pages.texts.snippets import may_write
 from masthead.faces.admin.pages.texts.values import (
     asks_of,
     beginners,
@@ -357,6 +358,7 @@ async def _page(
         "document_json": _json(edited.document),
         "library_alts": _json(await _library_alts(section, request, record) if in_editor else {}),
         "owner": request.page_owner,
+        "saves_snippets": may_write(request),
         "email": request.account.get("email", ""),
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,
