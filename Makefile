@@ -9,11 +9,14 @@ EDITOR := src/masthead/faces/admin/editor
 GENERATOR := $(VENV)/client-generator
 LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
+# requirements-test.lock has all that requirements.lock has, in the same versions.
+LOCKS := requirements-test.lock requirements-build.lock tests/clients/requirements.lock \
+  release/requirements.lock tests/service/backup/litestream.lock
 BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
+.PHONY: audit run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
   screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -111,6 +114,13 @@ lock: $(VENV)/.installed-test
 	$(BIN)/uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
 	  -o release/requirements.lock
 
+# Known faults of the pinned dependencies, ours and those that build and test; needs the network.
+# make audit OPTIONS="--vulnerability-service osv" asks OSV instead of PyPI, in the same words.
+audit: $(RELEASE_TOOLS)/.installed
+	@failed=0; for lock in $(LOCKS); do echo "$$lock:"; \
+	  $(RELEASE_TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
+	    -r $$lock $(OPTIONS) || failed=1; done; exit $$failed
+
 # Builds the admin's editor from its source and lock file. A test compares the bytes.
 editor: $(EDITOR)/node_modules/.installed
 	$(NODE_TOOL) run --silent build
@@ -158,7 +168,7 @@ $(GENERATOR)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
 	  --target $(GENERATOR) -r tests/clients/requirements.lock
 	touch $@
 
-# What lists the contents of a release. In an environment of its own: it needs much that we don't.
+# What lists the contents of a release and asks for faults of dependencies. In an environment of its own: it needs much that we don't.
 $(RELEASE_TOOLS)/.installed: release/requirements.lock | $(VENV)/bin/python
 	$(BIN)/python -m venv --clear $(RELEASE_TOOLS)
 	$(RELEASE_TOOLS)/bin/pip install -q --disable-pip-version-check --require-hashes \
