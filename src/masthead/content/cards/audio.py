@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from masthead.base.languages.words import words
-from masthead.content.cards.card import (
-    LONGEST_TITLE,
-    Block,
-    Box,
-    Card,
-    Imported,
-    MailPart,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    element,
-    filled,
-    required,
-    root,
-    source_in,
-    text_in,
-)
+from masthead.content.cards.card import Block, Box, Card, Imported, Mail, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, root
 from masthead.content.cards.platforms import block_comment, text_of
+from masthead.content.cards.values import LONGEST_TITLE, filled, required, source_in, text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -44,7 +29,7 @@ def parse(parts: Parts) -> Values:
     return {"src": source, "title": parts.text("figcaption")}
 
 
-def mail(card: Values) -> Sequence[MailPart]:
+def mail(card: Values) -> Mail:
     return [Box(card["src"], words("Play the sound"), card.get("title") or file_name(card["src"]))]
 
 

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from masthead.content.cards.card import (
+from masthead.content.cards.card import Box, Card, Imported, Mail, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, picture, plain, root
+from masthead.content.cards.platforms import inline_text, text_of
+from masthead.content.cards.values import (
     LONGEST_TITLE,
-    Box,
-    Card,
-    Imported,
-    MailPart,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    element,
     filled,
     link_in,
-    picture,
-    plain,
     required,
-    root,
     source_in,
     text_in,
 )
-from masthead.content.cards.platforms import inline_text, text_of
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -64,7 +54,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def mail(card: Values) -> Sequence[MailPart]:
+def mail(card: Values) -> Mail:
     note = " · ".join(filter(None, (card.get("description"), host_of(card["url"]))))
     return [Box(card["url"], card.get("title") or card["url"], note, card.get("image", ""))]
 

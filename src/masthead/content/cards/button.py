@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from masthead.content.cards.card import (
-    Block,
-    Card,
-    Imported,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    filled,
-    link_in,
-    plain,
-    required,
-    root,
-    text_in,
-)
+from masthead.content.cards.card import Block, Card, Imported, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, plain, root
 from masthead.content.cards.platforms import block_comment, own_values, text_of
+from masthead.content.cards.values import filled, link_in, required, text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 

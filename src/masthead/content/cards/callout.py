@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from masthead.content.cards.card import (
-    Block,
-    Card,
-    Imported,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    element,
-    filled,
-    plain,
-    root,
-    text_in,
-)
+from masthead.content.cards.card import Block, Card, Imported, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, plain, root
 from masthead.content.cards.platforms import (
     block_comment,
     blocks_of,
@@ -26,6 +14,7 @@ from masthead.content.cards.platforms import (
     own_values,
     text_of,
 )
+from masthead.content.cards.values import filled, text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import Token
 

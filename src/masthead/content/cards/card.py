@@ -7,26 +7,18 @@ card is such a file, and a line in `catalog.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from masthead.content.html.card_attributes import class_of
-from masthead.content.html.markup import Attributes, Token, written
-from masthead.engine.records.safe_addresses import safe_link, safe_source
+from masthead.content.cards.elements import Parts
+from masthead.content.cards.values import WrongCard
+from masthead.content.html.markup import Token
 
 Values = dict[str, Any]
 """The attributes of a card's node. Empty ones are left out."""
 Whole = Callable[[str], str]
 """Makes an address whole, so that it leads somewhere outside of the site, too."""
-
-LONGEST_TITLE: Final = 500
-LONGEST_TEXT: Final = 2_000
-LONGEST_ADDRESS: Final = 4_000
-
-
-class WrongCard(Exception):
-    """An attribute can't be taken. The message is a sentence for the author."""
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -51,6 +43,7 @@ class PostLink(msgspec.Struct, frozen=True):
 
 
 MailPart = Box | Words | PostLink
+Mail = Sequence[MailPart]
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -95,9 +88,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """The attributes of its element; `element_of` checks that nothing is lost."""
     head: Callable[[Sequence[Token]], int] | None = None
     """For a card that holds blocks: the number of its tokens before them."""
-    mail: Callable[[Values], Sequence[MailPart]] | None = None
+    mail: Callable[[Values], Mail] | None = None
     """None: as its element, whose parts emails can show."""
-    feed: Callable[[Values], Sequence[MailPart]] | None = None
+    feed: Callable[[Values], Mail] | None = None
     """None: as its element."""
     markdown: Callable[[Values, str, Whole], str]
     """Its block of Markdown, from that of the blocks that it holds and a function that makes
@@ -114,129 +107,3 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
             return self.html(self.read(given), inside)
         except WrongCard:
             return ""
-
-
-def root(name: str, tag: str, more: Attributes | None = None) -> str:
-    return written(tag, {"data-card": name, "class": class_of(name), **(more or {})})
-
-
-class Parts:
-    """The parts of an element, found by the names of the tags."""
-
-    def __init__(self, tokens: Sequence[Token]) -> None:
-        self.tokens = tokens
-
-    def attributes(self, tag: str) -> Attributes:
-        """Those of the first element of this name; none if there is none."""
-        return next((each.attributes for each in self.tokens if each[:2] == ("start", tag)), {})
-
-    def all(self, tag: str) -> list[Attributes]:
-        return [each.attributes for each in self.tokens if each[:2] == ("start", tag)]
-
-    def text(self, tag: str) -> str:
-        """The words in the first element of this name."""
-        pieces: list[str] = []
-        depth = 0
-        for token in self.tokens:
-            if token[:2] == ("start", tag):
-                depth += 1
-            elif token[:2] == ("end", tag):
-                depth -= 1
-                if depth == 0:
-                    break
-            elif depth and token.kind == "text":
-                pieces.append(token.name)
-        return one_line("".join(pieces))
-
-
-def one_line(text: str) -> str:
-    """As browsers show it, without characters that HTML can't hold."""
-    return " ".join("".join(each if each >= " " else " " for each in text).split())
-
-
-def text_in(given: Mapping[str, Any], name: str, most: int = LONGEST_TEXT) -> str:
-    value = given.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise WrongCard(f"{name} must be text.")
-    if len(value) > most:
-        raise WrongCard(f"{name} may have {most:,} characters.")
-    return one_line(value)
-
-
-def link_in(given: Mapping[str, Any], name: str) -> str:
-    return _address(given, name, safe_link, "an address, such as https://example.org")
-
-
-def source_in(given: Mapping[str, Any], name: str) -> str:
-    """The address of a file that a page loads."""
-    return _address(given, name, safe_source, "the address of a file, with https or of this site")
-
-
-def _address(given: Mapping[str, Any], name: str, safe: Callable[[str], str], what: str) -> str:
-    value = given.get(name)
-    if value is None or value == "":
-        return ""
-    address = safe(value) if isinstance(value, str) and len(value) <= LONGEST_ADDRESS else ""
-    if not address:
-        raise WrongCard(f"{name} must be {what}.")
-    return one_line(address).replace(" ", "%20")
-
-
-def number_in(given: Mapping[str, Any], name: str, most: int) -> int:
-    """0 for none."""
-    value = given.get(name)
-    if value is None:
-        return 0
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise WrongCard(f"{name} must be a whole number up to {most:,}.")
-    return value
-
-
-def required(name: str, value: str) -> str:
-    if not value:
-        raise WrongCard(f"{name} is missing.")
-    return value
-
-
-def filled(**values: Any) -> Values:
-    """Without those that are empty."""
-    return {name: value for name, value in values.items() if value}
-
-
-def plain(text: str) -> str:
-    """Text between tags, as the sanitizer writes it: quotes stay."""
-    return (
-        text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace("\xa0", "&nbsp;")
-    )
-
-
-def element(tag: str, text: str, attributes: Attributes | None = None) -> str:
-    """'' without text."""
-    return f"{written(tag, attributes or {})}{plain(text)}</{tag}>" if text else ""
-
-
-def picture(source: str, alt: str = "", width: int = 0, height: int = 0) -> str:
-    if not source:
-        return ""
-    sizes = {name: str(each) for name, each in (("width", width), ("height", height)) if each}
-    return written("img", {"src": source, "alt": alt, **sizes})
-
-
-def rewritten(tokens: Sequence[Token]) -> str:
-    """Clean tokens as clean HTML."""
-    pieces: list[str] = []
-    for token in tokens:
-        if token.kind == "text":
-            pieces.append(plain(token.name))
-        elif token.kind == "end":
-            pieces.append(f"</{token.name}>")
-        else:
-            pieces.append(written(token.name, token.attributes))
-    return "".join(pieces)

@@ -20,7 +20,9 @@ from masthead.content.cards import (
     toggle,
     video,
 )
-from masthead.content.cards.card import Card, Parts, Values, WrongCard, rewritten
+from masthead.content.cards.card import Card, Values
+from masthead.content.cards.elements import Parts, rewritten
+from masthead.content.cards.values import WrongCard
 from masthead.content.html.card_attributes import CARD as CARD_ATTRIBUTE
 from masthead.content.html.markup import VOID, Token
 

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from masthead.content.cards.bookmark import host_of
-from masthead.content.cards.card import (
+from masthead.content.cards.card import Block, Box, Card, Imported, Mail, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, picture, root
+from masthead.content.cards.platforms import block_comment, inline_text, own_values, text_of
+from masthead.content.cards.providers import player_of
+from masthead.content.cards.values import (
     LONGEST_TITLE,
-    Block,
-    Box,
-    Card,
-    Imported,
-    MailPart,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    element,
     filled,
     link_in,
-    picture,
     required,
-    root,
     source_in,
     text_in,
 )
-from masthead.content.cards.platforms import block_comment, inline_text, own_values, text_of
-from masthead.content.cards.providers import player_of
 from masthead.content.html.foreign_html import watch_address
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
@@ -70,7 +60,7 @@ def parse(parts: Parts) -> Values:
     }
 
 
-def mail(card: Values) -> Sequence[MailPart]:
+def mail(card: Values) -> Mail:
     return [Box(card["url"], card.get("title") or card["url"], _where(card), card.get("image", ""))]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from masthead.content.cards.card import Card, Values, rewritten
+from masthead.content.cards.card import Card, Values
 from masthead.content.cards.catalog import element_at
+from masthead.content.cards.elements import rewritten
 from masthead.content.html.card_attributes import CARD
 from masthead.content.html.markup import PAYWALL_COMMENT, PAYWALL_MARK, VOID, tokens_of
 

@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from masthead.content.cards.card import (
-    Block,
-    Card,
-    Imported,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    WrongCard,
-    element,
-    filled,
-    number_in,
-    picture,
-    required,
-    root,
-    source_in,
-    text_in,
-)
+from masthead.content.cards.card import Block, Card, Imported, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, picture, root
 from masthead.content.cards.platforms import block_comment, inline_text
+from masthead.content.cards.values import WrongCard, filled, number_in, required, source_in, text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import Attributes
 

@@ -6,7 +6,7 @@ such frame."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import unescape
 from typing import Any, Final
 
@@ -15,20 +15,16 @@ from masthead.content.cards.card import (
     Block,
     Card,
     Imported,
-    MailPart,
-    Parts,
+    Mail,
     Platform,
     PostLink,
     Values,
     Whole,
     Words,
-    WrongCard,
-    element,
-    one_line,
-    required,
-    root,
 )
+from masthead.content.cards.elements import Parts, element, root
 from masthead.content.cards.platforms import text_of
+from masthead.content.cards.values import WrongCard, one_line, required
 from masthead.content.html.markdown_text import escaped_text
 
 SOURCE: Final = "data-html"
@@ -69,7 +65,7 @@ def parse(parts: Parts) -> Values:
     return {"html": parts.attributes("div").get(SOURCE)}
 
 
-def mail(card: Values) -> Sequence[MailPart]:
+def mail(card: Values) -> Mail:
     return [Words(element("p", words_of(card["html"]))), PostLink(LABEL)]
 
 

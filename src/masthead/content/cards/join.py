@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from masthead.content.cards.card import (
-    Block,
-    Card,
-    Imported,
-    MailPart,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    plain,
-    root,
-    text_in,
-)
+from masthead.content.cards.card import Block, Card, Imported, Mail, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, plain, root
 from masthead.content.cards.platforms import block_comment, own_values, text_of
+from masthead.content.cards.values import text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -39,7 +29,7 @@ def parse(parts: Parts) -> Values:
     return {"label": parts.text("a")}
 
 
-def mail(_: Values) -> Sequence[MailPart]:
+def mail(_: Values) -> Mail:
     """Nothing: people who get the email have joined."""
     return ()
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import unescape
 from typing import Any, Final
 
-from masthead.content.cards.card import LONGEST_TEXT, one_line
+from masthead.content.cards.values import LONGEST_TEXT, one_line
 
 _TAG: Final = re.compile(r"<[^<>]*>")
 _ENCLOSED: Final = re.compile(r"<p(?:\s[^>]*)?>(.*)</p>", re.IGNORECASE | re.DOTALL)

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from masthead.base.languages.words import words
 from masthead.content.cards.audio import file_name
-from masthead.content.cards.card import (
-    Block,
-    Box,
-    Card,
-    Imported,
-    MailPart,
-    Parts,
-    Platform,
-    Values,
-    Whole,
-    element,
-    filled,
-    required,
-    root,
-    source_in,
-    text_in,
-)
+from masthead.content.cards.card import Block, Box, Card, Imported, Mail, Platform, Values, Whole
+from masthead.content.cards.elements import Parts, element, root
 from masthead.content.cards.platforms import block_comment, inline_text, text_of
+from masthead.content.cards.values import filled, required, source_in, text_in
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -53,7 +39,7 @@ def parse(parts: Parts) -> Values:
     }
 
 
-def mail(card: Values) -> Sequence[MailPart]:
+def mail(card: Values) -> Mail:
     note = card.get("caption") or file_name(card["src"])
     return [Box(card["src"], words("Play the video"), note, card.get("poster", ""))]
 

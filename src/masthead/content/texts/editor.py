@@ -15,8 +15,9 @@ from prosemirror.model import DOMSerializer, Fragment, Mark, Node, Schema
 from prosemirror.model.to_dom import DocumentFragment
 
 from masthead.base.errors import Invalid, Problem
-from masthead.content.cards.card import Card, WrongCard
+from masthead.content.cards.card import Card
 from masthead.content.cards.catalog import CARDS
+from masthead.content.cards.values import WrongCard
 from masthead.content.html.card_attributes import CROPS, WIDTHS
 from masthead.engine.records.safe_addresses import safe_link, safe_relation
 

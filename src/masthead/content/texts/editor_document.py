@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from masthead.content.cards.card import WrongCard
 from masthead.content.cards.catalog import CARDS
+from masthead.content.cards.values import WrongCard
 from masthead.content.texts.editor import CARD_NAMES, MAX_DEPTH, node_name
 
 NODES = frozenset(

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import Invalid, RateLimited, Unavailable
-from masthead.content.cards.card import rewritten
+from masthead.content.cards.elements import rewritten
 from masthead.content.cards.html import LONGEST
 from masthead.content.html.card_attributes import CARD
 from masthead.content.html.clean_texts import clean, cleaned_or_plain_text

@@ -12,7 +12,8 @@ import msgspec
 
 from masthead.base.languages.words import words
 from masthead.content.cards.bookmark import host_of
-from masthead.content.cards.card import Values, element, picture, plain, root
+from masthead.content.cards.card import Values
+from masthead.content.cards.elements import element, picture, plain, root
 from masthead.content.cards.join import ADDRESS
 from masthead.content.cards.providers import player_of
 from masthead.content.html.markup import Attributes, written

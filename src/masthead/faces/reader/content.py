@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from masthead.base.caller import Audience
-from masthead.content.cards.card import Box, MailPart, Values, Words, element
+from masthead.content.cards.card import Box, MailPart, Values, Words
 from masthead.content.cards.catalog import CardElement, element_at
+from masthead.content.cards.elements import element
 from masthead.content.cards.html import words_of
 from masthead.content.html.card_attributes import CARD
 from masthead.content.html.embeds import find_embed

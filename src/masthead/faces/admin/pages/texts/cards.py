@@ -16,9 +16,9 @@ import msgspec
 from masthead.base.errors import BadRequest, MastheadError
 from masthead.base.logs import log
 from masthead.content.cards.bookmark import CARD as BOOKMARK
-from masthead.content.cards.card import LONGEST_TEXT, LONGEST_TITLE, WrongCard, one_line
 from masthead.content.cards.embed import CARD as EMBED
 from masthead.content.cards.providers import provider_of
+from masthead.content.cards.values import LONGEST_TEXT, LONGEST_TITLE, WrongCard, one_line
 from masthead.engine.records.safe_addresses import safe_source
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.pages.media.library import picture_of

@@ -15,11 +15,11 @@ from lxml.html import HtmlElement
 
 from masthead.content.cards.bookmark import CARD as BOOKMARK
 from masthead.content.cards.button import CARD as BUTTON
-from masthead.content.cards.card import LONGEST_TITLE
 from masthead.content.cards.embed import CARD as EMBED
 from masthead.content.cards.file import CARD as FILE
 from masthead.content.cards.gallery import galleries
 from masthead.content.cards.join import CARD as JOIN
+from masthead.content.cards.values import LONGEST_TITLE
 from masthead.faces.importers.source import PAYWALL
 
 Data = Mapping[str, Any]

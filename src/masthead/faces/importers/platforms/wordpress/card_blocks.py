@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from masthead.content.cards.card import Block, Card, Parts
+from masthead.content.cards.card import Block, Card
 from masthead.content.cards.catalog import CARDS
+from masthead.content.cards.elements import Parts
 from masthead.content.cards.gallery import galleries
 from masthead.content.html.markup import cleaned_or_plain
 from masthead.faces.importers.platforms.wordpress.blocks import DELIMITER, decoded
