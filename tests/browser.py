@@ -10,13 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Browser as PlaywrightBrowser
-from playwright.async_api import (
-    BrowserContext,
-    ConsoleMessage,
-    WebError,
-    async_playwright,
-    expect,
-)
+from playwright.async_api import BrowserContext, ConsoleMessage, WebError, async_playwright, expect
 from tests.clients.node import HERE as CLIENTS
 
 # The shell does the same for the pages, without windows, in a third of the time.

@@ -9,12 +9,7 @@ import time
 import pytest
 
 from masthead.identity import passwords
-from masthead.identity.passwords import (
-    check_password,
-    hash_password,
-    needs_rehash,
-    verify_password,
-)
+from masthead.identity.passwords import check_password, hash_password, needs_rehash, verify_password
 
 
 async def test_only_the_right_password_matches() -> None:

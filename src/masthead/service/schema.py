@@ -9,12 +9,7 @@ from masthead.engine.records.derived.daily_counts import daily_counts
 from masthead.engine.records.derived.list_items import listed_values
 from masthead.engine.records.registry import Registry
 from masthead.engine.records.search.index import search_queue
-from masthead.engine.records.tables import (
-    LazyTables,
-    record_changes,
-    record_counts,
-    tenant_states,
-)
+from masthead.engine.records.tables import LazyTables, record_changes, record_counts, tenant_states
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.member_csv.collection import member_imports
 from masthead.faces.importers.tables import import_items

@@ -19,13 +19,7 @@ from masthead.web.answers import RawHeaders
 from masthead.web.asking_again import ProofNeeded, Proofs
 from masthead.web.callers import Callers
 from masthead.web.file_forms import read_files
-from masthead.web.forms import (
-    FORM_TOKEN,
-    TOKEN_HEADER,
-    FormTokens,
-    check_same_origin,
-    read_form,
-)
+from masthead.web.forms import FORM_TOKEN, TOKEN_HEADER, FormTokens, check_same_origin, read_form
 from masthead.web.policy import BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn, check_page_owner, form_binding

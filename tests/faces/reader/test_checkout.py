@@ -12,14 +12,7 @@ import httpx
 import pytest
 from tests.faces.reader.shop import ACCOUNT, OWN, TIER, TIERS, Shop, api, shop, shop_app
 from tests.features.payments.processor import Processor, joined, subscription
-from tests.features.payments.processor_api import (
-    CHECKOUT,
-    KEY,
-    PORTAL,
-    ProcessorApi,
-    refuses,
-    says,
-)
+from tests.features.payments.processor_api import CHECKOUT, KEY, PORTAL, ProcessorApi, refuses, says
 from tests.log_lines import capture_logs
 from tests.tls import (
     Authority,

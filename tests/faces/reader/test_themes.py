@@ -15,15 +15,7 @@ import pytest
 from lxml import html
 from markupsafe import Markup
 from msgspec.structs import replace
-from tests.faces.reader.samples import (
-    HOME,
-    LIGHTHOUSE,
-    MEMBER,
-    PAGES,
-    SITE,
-    TEXT,
-    chrome,
-)
+from tests.faces.reader.samples import HOME, LIGHTHOUSE, MEMBER, PAGES, SITE, TEXT, chrome
 from tests.faces.reader.themed import OTHER_THEMES, themed
 from tests.log_lines import capture_logs
 

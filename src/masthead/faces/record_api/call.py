@@ -10,12 +10,7 @@ from masthead.engine.records.collection import Collection
 from masthead.engine.records.engine import Records
 from masthead.faces.record_api.realtime.hub import Hub
 from masthead.features.services import FeatureServices
-from masthead.web.bodies import (
-    SMALL_FORM_BYTES,
-    SMALL_FORM_VALUES,
-    decode_json_object,
-    json_object,
-)
+from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object, json_object
 from masthead.web.cache import AnswerCache
 from masthead.web.multipart import form_to_object, read_form
 from masthead.web.request import Request

@@ -10,13 +10,7 @@ import msgspec
 
 from masthead.base import ids
 from masthead.base.errors import MastheadError
-from masthead.storage.archives import (
-    CountBytes,
-    DamagedArchive,
-    OtherFile,
-    TableLayout,
-    read_whole,
-)
+from masthead.storage.archives import CountBytes, DamagedArchive, OtherFile, TableLayout, read_whole
 from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, NeverReleased
 
 FORMAT: Final = 1

@@ -17,12 +17,7 @@ from masthead.features.comments.mail_links import (
     recipient_in,
 )
 from masthead.features.members.collection import blog_members
-from masthead.features.members.http import (
-    BAD_LINK,
-    MakeLinkPage,
-    link_page,
-    mailed_link,
-)
+from masthead.features.members.http import BAD_LINK, MakeLinkPage, link_page, mailed_link
 from masthead.features.site.address import Site, Sites
 from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from css_inline import CSSInliner
-from jinja2 import (
-    Environment,
-    FileSystemLoader,
-    StrictUndefined,
-    Template,
-    select_autoescape,
-)
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 from markupsafe import Markup
 
 from masthead.base.languages.in_templates import EXTENSION, install_words

@@ -17,12 +17,7 @@ from masthead.features.media.thumbs import copy_key, thumb_key
 from masthead.features.media.upload import file_field
 from masthead.web.answers import Answer, RawHeaders, Stream
 from masthead.web.dispatch import Route, reading
-from masthead.web.files import (
-    CACHE_FOR_A_MONTH,
-    CACHE_FOR_A_YEAR,
-    CACHE_PRIVATELY,
-    serve_object,
-)
+from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, CACHE_PRIVATELY, serve_object
 from masthead.web.policy import Cache, Policy, Who
 from masthead.web.request import Request
 

@@ -12,13 +12,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.changes import Snapshot
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
-from masthead.features.members.collection import (
-    FAILED,
-    MAILS,
-    MAX_HISTORY,
-    SENT,
-    blog_members,
-)
+from masthead.features.members.collection import FAILED, MAILS, MAX_HISTORY, SENT, blog_members
 from masthead.storage.database import Transaction
 from masthead.storage.dialects import not_empty
 

@@ -14,12 +14,7 @@ from masthead.engine.records.write.unit import Unit
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import tag_slug
 from masthead.features.posts.tag_records import POST_TAGS, tags
-from masthead.features.posts.tags import (
-    begin_change,
-    changes_under_way,
-    check_alone,
-    posts_with,
-)
+from masthead.features.posts.tags import begin_change, changes_under_way, check_alone, posts_with
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, list_of, patch, post

@@ -15,13 +15,7 @@ from masthead.features.privacy.validation import (
     DataRequest,
     DeletionRequest,
 )
-from masthead.web.openapi.builders import (
-    ID,
-    MOMENT,
-    STORED_FILE,
-    in_path,
-    query,
-)
+from masthead.web.openapi.builders import ID, MOMENT, STORED_FILE, in_path, query
 from masthead.web.openapi.description import Description, StructAnswer, StructBody
 
 TAG = "Data protection"

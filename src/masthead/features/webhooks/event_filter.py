@@ -14,11 +14,7 @@ from masthead.engine.records.fields.base import refuse
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.filter.ast import Function, Identifier
 from masthead.engine.records.filter.ast import Operand as Node
-from masthead.engine.records.filter.parser import (
-    MAX_READERS_COMPARISONS,
-    FilterError,
-    parse_cached,
-)
+from masthead.engine.records.filter.parser import MAX_READERS_COMPARISONS, FilterError, parse_cached
 from masthead.engine.records.read.in_memory import holds, operands
 
 MAX_CHARACTERS: Final = 1_000

@@ -19,9 +19,7 @@ from masthead.base import clock
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.tables import new_job
 from masthead.engine.records.derived.daily_counts import DailyCounts
-from masthead.features.webhooks.collection import (
-    DELIVERED,
-)
+from masthead.features.webhooks.collection import DELIVERED
 from masthead.features.webhooks.delivery_log import DeliveryLog
 from masthead.features.webhooks.results import (
     Delivery,

@@ -23,9 +23,7 @@ from masthead.features.webhooks.actions import (
     replace_secret,
     subscribe,
 )
-from masthead.features.webhooks.collection import (
-    webhook_subscriptions,
-)
+from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.sent_headers import masked
 from masthead.web.openapi.builders import MOMENT, Moment
 from masthead.web.v1.call import Call

@@ -22,13 +22,7 @@ from masthead.engine.records.write.unit import Unit
 from masthead.outside.mail.message import Mail, RenderedMail, compose
 from masthead.outside.mail.rendering import render
 from masthead.outside.mail.tables import HAS_FAILED, mails
-from masthead.storage.database import (
-    EVERY_TENANT,
-    Database,
-    Row,
-    Transaction,
-    scope_of,
-)
+from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
 from masthead.storage.table_rows import TableRows
 
 SEND = "mail.send"

@@ -12,13 +12,7 @@ from typing import Final
 import msgspec
 
 from masthead.base.errors import MastheadError
-from masthead.storage.archives import (
-    CountBytes,
-    DamagedArchive,
-    OtherFile,
-    TableLayout,
-    read_whole,
-)
+from masthead.storage.archives import CountBytes, DamagedArchive, OtherFile, TableLayout, read_whole
 
 FORMAT: Final = 1
 HEADER: Final = "masthead.json"

@@ -21,13 +21,7 @@ from masthead.service.backup.archive import Contents
 from masthead.service.backup.restore import Count, check_archive, check_versions
 from masthead.service.backup.stored_files import key_reader
 from masthead.service.schema import registry, tables
-from masthead.storage.archives import (
-    OBJECTS,
-    DamagedArchive,
-    TableLayout,
-    entries,
-    read_rows,
-)
+from masthead.storage.archives import OBJECTS, DamagedArchive, TableLayout, entries, read_rows
 from masthead.storage.migrate import HEAD
 
 

@@ -15,11 +15,7 @@ from masthead.base import clock
 from masthead.engine.events.names import TEST_PING
 from masthead.engine.events.outbox import events
 from masthead.engine.records.write.unit_events import WrittenEvent
-from masthead.features.webhooks.collection import (
-    PENDING,
-    webhook_deliveries,
-    webhook_subscriptions,
-)
+from masthead.features.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
 from masthead.features.webhooks.event_filter import passes
 from masthead.features.webhooks.fanout import Match, lists
 from masthead.features.webhooks.retention import FINISHED_RETENTION

@@ -7,24 +7,9 @@ from functools import partial
 from typing import Final
 
 from masthead.engine.links.file_readers import EVERYONE
-from masthead.engine.links.file_uses import (
-    MEDIA,
-    OPEN_USES,
-    USES,
-    CountChange,
-    count_uses,
-    uses_of,
-)
+from masthead.engine.links.file_uses import MEDIA, OPEN_USES, USES, CountChange, count_uses, uses_of
 from masthead.engine.records.derived.list_items import listed_totals
-from masthead.service.deep_check.faults import (
-    Batch,
-    Cursor,
-    Fault,
-    Look,
-    Site,
-    decoded,
-    id_of,
-)
+from masthead.service.deep_check.faults import Batch, Cursor, Fault, Look, Site, decoded, id_of
 from masthead.service.schema import registry
 
 _COUNTED_IN: Final = {

@@ -22,12 +22,7 @@ from masthead.web.asgi import Scope
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action
 from masthead.web.etags import etag, expected_version, is_unchanged
-from masthead.web.idempotency import (
-    MAX_LENGTH,
-    Idempotency,
-    fingerprint_of,
-    subject_of,
-)
+from masthead.web.idempotency import MAX_LENGTH, Idempotency, fingerprint_of, subject_of
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
 from masthead.web.request import Request
 from masthead.web.services import WebServices

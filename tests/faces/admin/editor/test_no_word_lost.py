@@ -13,15 +13,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, Request, Route, expect
 from tests.browser import needs_chromium
-from tests.faces.admin.editor.test_browser import (
-    PASTE,
-    Desk,
-    desk,
-    phase,
-    post_id,
-    saved,
-    write,
-)
+from tests.faces.admin.editor.test_browser import PASTE, Desk, desk, phase, post_id, saved, write
 
 from masthead.features.posts.collection import post_revisions, post_working_copies
 

@@ -44,12 +44,7 @@ from masthead.engine.records.read.joins import (
     points_at,
     shown_columns,
 )
-from masthead.engine.records.read.operands import (
-    Operand,
-    is_document,
-    is_long,
-    is_nullable,
-)
+from masthead.engine.records.read.operands import Operand, is_document, is_long, is_nullable
 from masthead.engine.records.read.sorting import SortKey
 from masthead.engine.records.registry import Registry
 from masthead.storage import dialects, json_values

@@ -16,14 +16,7 @@ from masthead.base.errors import NotFound
 from masthead.engine.jobs.runner import Job
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.long_task import LongTask
-from masthead.faces.importers.collection import (
-    DONE,
-    FAILED,
-    PICTURES,
-    PREVIEW,
-    UNDO,
-    import_runs,
-)
+from masthead.faces.importers.collection import DONE, FAILED, PICTURES, PREVIEW, UNDO, import_runs
 from masthead.faces.importers.files.uploaded import fetch
 from masthead.faces.importers.files.work_folder import work_folder
 from masthead.faces.importers.platforms.exports import open_export

@@ -20,12 +20,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
-from masthead.faces.reader.member.sessions import (
-    ACCOUNT,
-    SIGN_IN,
-    caller_of,
-    session_cookies,
-)
+from masthead.faces.reader.member.sessions import ACCOUNT, SIGN_IN, caller_of, session_cookies
 from masthead.faces.reader.member_views import (
     AccountPage,
     Connected,

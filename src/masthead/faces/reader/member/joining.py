@@ -16,12 +16,7 @@ from masthead.engine.records.fields.base import REQUIRED, FieldError
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.account import newsletters_of
 from masthead.faces.reader.member.back import HOME, back_path
-from masthead.faces.reader.member.sessions import (
-    ACCOUNT,
-    SIGN_IN,
-    SIGN_UP,
-    session_cookies,
-)
+from masthead.faces.reader.member.sessions import ACCOUNT, SIGN_IN, SIGN_UP, session_cookies
 from masthead.faces.reader.member.single_sign_on import provider_links
 from masthead.faces.reader.member_views import (
     ForgotPage,

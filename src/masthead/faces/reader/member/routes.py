@@ -8,14 +8,7 @@ from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.account import Account
 from masthead.faces.reader.member.joining import Joining
 from masthead.faces.reader.member.redeeming import redeem_code, redeem_page
-from masthead.faces.reader.member.sessions import (
-    ACCOUNT,
-    CODE,
-    DELETE,
-    FORGOT,
-    SIGN_IN,
-    SIGN_UP,
-)
+from masthead.faces.reader.member.sessions import ACCOUNT, CODE, DELETE, FORGOT, SIGN_IN, SIGN_UP
 from masthead.faces.reader.member.single_sign_on import SignOnPages
 from masthead.features.members import mailed_links
 from masthead.features.payments.gift_mails import REDEEM

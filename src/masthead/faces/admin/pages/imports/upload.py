@@ -9,14 +9,8 @@ from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import sentence_of
-from masthead.faces.admin.pages.imports.options import (
-    NEW as NEW_OPTIONS,
-)
-from masthead.faces.admin.pages.imports.options import (
-    chosen_options,
-    options_form,
-    options_of,
-)
+from masthead.faces.admin.pages.imports.options import NEW as NEW_OPTIONS
+from masthead.faces.admin.pages.imports.options import chosen_options, options_form, options_of
 from masthead.faces.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.source import BadFile

@@ -7,11 +7,7 @@ from masthead.base.errors import NotFound
 from masthead.engine.audit.collection import DOWNLOADED_EXPORT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
-from masthead.faces.admin.data_requests import (
-    admit_request,
-    is_ready,
-    shown,
-)
+from masthead.faces.admin.data_requests import admit_request, is_ready, shown
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.faces.admin.environment import day
 from masthead.faces.admin.pages.members.listing import ADDRESS

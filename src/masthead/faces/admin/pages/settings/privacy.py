@@ -12,12 +12,7 @@ from masthead.engine.audit.collection import DOWNLOADED_SITE
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, any_of, equals, newer
 from masthead.engine.records.read.page import ListRequest
-from masthead.faces.admin.data_requests import (
-    admit_request,
-    is_cancellable,
-    is_ready,
-    shown,
-)
+from masthead.faces.admin.data_requests import admit_request, is_cancellable, is_ready, shown
 from masthead.faces.admin.endpoint import Answer, Redirect, Stored
 from masthead.faces.admin.environment import day
 from masthead.faces.admin.forms import sentence_of, summary

@@ -6,10 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from masthead.content.texts.editing import (
-    Opened,
-    open_text,
-)
+from masthead.content.texts.editing import Opened, open_text
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Page

@@ -12,13 +12,7 @@ from msgspec.structs import replace
 from masthead.base import ids
 from masthead.base.errors import BadRequest, Conflict, Forbidden, Invalid, Problem
 from masthead.content.texts.content import JSON
-from masthead.content.texts.editing import (
-    Opened,
-    change_draft,
-    discard_copy,
-    open_text,
-    save_text,
-)
+from masthead.content.texts.editing import Opened, change_draft, discard_copy, open_text, save_text
 from masthead.content.texts.editor_document import opened_document
 from masthead.content.texts.html_opening import HtmlOpening, open_html
 from masthead.content.texts.publication import PUBLISHED

@@ -15,10 +15,7 @@ from masthead.engine.events.names import TEST_PING
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page
 from masthead.faces.admin.environment import took
-from masthead.faces.admin.pages.webhooks.deliveries import (
-    moment_of,
-    state_of,
-)
+from masthead.faces.admin.pages.webhooks.deliveries import moment_of, state_of
 from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS, is_good
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS
