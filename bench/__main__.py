@@ -55,12 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--only", default="", help="rows with this in their name")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each round")
-    parser.add_argument("--connections", type=int, default=32)
-    parser.add_argument("--sites", type=int, default=SITES)
-    parser.add_argument("--posts", type=int, default=POSTS, help="of all sites")
+    progress.add_options(parser, rounds=5, seconds=2.0, sites=SITES, posts=POSTS)
     parser.add_argument("--workers", type=int, default=1, help="server processes of Masthead")
     parser.add_argument("--fresh", action="store_true", help="load the data again")
     return parser.parse_args(arguments)

@@ -26,7 +26,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from bench import process
-from bench.http import call, send, upload_bytes
+from bench.http import answer_to, call, request_bytes, send, upload_bytes
 from bench.service import PASSWORD
 from bench.special import (
     NEIGHBOUR,
@@ -54,6 +54,7 @@ MEMORY_SECONDS: Final = 30.0
 THREADS: Final = 4
 SITE: Final = "attacked"
 POSTS: Final = "/api/collections/posts/records"
+SIGN_IN: Final = "/api/collections/_superusers/auth-with-password"
 _LONG: Final = f"<p>{'words ' * 13}</p>" * 56_000
 
 
@@ -130,11 +131,8 @@ def forms(target: Target, _: random.Random) -> int:
 
 
 def logins(target: Target, _: random.Random) -> int:
-    path = "/api/collections/_superusers/auth-with-password"
-    head = f"POST {path} HTTP/1.1\r\nHost: attacked.localhost:{target.port}\r\n"
     body = b'{"identity": [' + b"[]," * 2_700_000 + b"1]}"
-    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return _post(target, head.encode() + body)
+    return _send(target, SIGN_IN, body, {"Content-Type": "application/json"})
 
 
 def markup(target: Target, choice: random.Random) -> int:
@@ -201,8 +199,7 @@ def raising_mailings(target: Target, _: random.Random) -> int:
     limit of calls, which would refuse the rest."""
     time.sleep(1.0)
     body = json.dumps({"post_id": target.long_text.rpartition("/")[2]}).encode()
-    key = f"Authorization: Bearer {target.key}"
-    return _send(target, "/api/v1/mailings", body, "application/json", key)
+    return _send_json(target, "/api/v1/mailings", body, Authorization=f"Bearer {target.key}")
 
 
 _COSTLY: Final = (
@@ -242,52 +239,38 @@ ATTACKS: Final[dict[str, Attack]] = {
 }
 RATIOS: Final = dict.fromkeys(("unfinished bodies", "Markdown", "raising mailings"), 5)
 _FILE: Final = b"x" * (20 * 1024 * 1024)
+_CLOSE: Final = {"Connection": "close"}
 
 
 def _host(target: Target) -> dict[str, str]:
     return {"Host": f"{SITE}.localhost:{target.port}"}
 
 
-def _send_json(target: Target, path: str, body: bytes) -> int:
-    return _send(target, path, body, "application/json", f"Authorization: {target.token}")
+def _send_json(target: Target, path: str, body: bytes, **headers: str) -> int:
+    signed = headers or {"Authorization": target.token}
+    return _send(target, path, body, {"Content-Type": "application/json", **signed})
 
 
 def _send_form(target: Target, path: str, body: bytes) -> int:
-    origin = f"http://attacked.localhost:{target.port}"
-    kind = "application/x-www-form-urlencoded"
-    return _send(target, path, body, kind, f"Cookie: pb_auth={target.token}\r\nOrigin: {origin}")
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": f"pb_auth={target.token}",
+        "Origin": f"http://{SITE}.localhost:{target.port}",
+    }
+    return _send(target, path, body, headers)
 
 
-def _send(target: Target, path: str, body: bytes, kind: str, headers: str) -> int:
-    head = f"POST {path} HTTP/1.1\r\nHost: attacked.localhost:{target.port}\r\n{headers}\r\n"
-    head += f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    return _post(target, head.encode() + body)
+def _send(target: Target, path: str, body: bytes, headers: dict[str, str]) -> int:
+    about = _host(target) | headers | _CLOSE | {"Content-Length": str(len(body))}
+    return _post(target, request_bytes("POST", path, about) + body)
 
 
 def _get(target: Target, path: str, **headers: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
-    try:
-        connection.request("GET", path, headers=_host(target) | headers)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status
-    finally:
-        connection.close()
+    return _post(target, request_bytes("GET", path, _host(target) | headers | _CLOSE))
 
 
 def _post(target: Target, request: bytes) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
-    try:
-        connection.connect()
-        # The server may answer and close before it has read the whole request.
-        with suppress(OSError):
-            connection.sock.sendall(request)
-        answer = http.client.HTTPResponse(connection.sock)
-        answer.begin()
-        answer.read()
-        return answer.status
-    finally:
-        connection.close()
+    return answer_to(target.port, request, 0).status
 
 
 def _attack(target: Target, pipe: Connection) -> None:
@@ -371,7 +354,7 @@ async def build(parts: Services) -> tuple[str, str, str]:
         values = {"title": f"{number}", "content_html": text, "status": "published"}
         made = await records.create(caller, posts, values)
         # One by one, because indexing long texts takes seconds.
-        await records.search_index.run_batch(1)
+        await records.search_index.run_batch()
     revision = await _earlier_state(records, caller)
     await _spoil_newsletter(records, caller)
     return f"{POSTS}/{made['id']}", revision, await new_key(parts, tenant_id)
@@ -419,10 +402,9 @@ def truncated_picture(side: int = 6_300) -> bytes:
 
 
 def _token(port: int) -> str:
-    path = "/api/collections/_superusers/auth-with-password"
     credentials = {"identity": f"owner@{SITE}.example", "password": PASSWORD}
     host = {"Host": f"{SITE}.localhost:{port}"}
-    return str(call(port, "POST", path, credentials, host)["token"])
+    return str(call(port, "POST", SIGN_IN, credentials, host)["token"])
 
 
 def _upload_picture(port: int, token: str) -> str:

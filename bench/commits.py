@@ -54,12 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.commits", description=__doc__)
     parser.add_argument("base", help=f"a commit; {HERE} for this version beside itself")
-    parser.add_argument("--only", default="", help="rows with this in their name")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each round")
-    parser.add_argument("--connections", type=int, default=32)
-    parser.add_argument("--sites", type=int, default=2)
-    parser.add_argument("--posts", type=int, default=2_000, help="of all sites")
+    progress.add_options(parser, rounds=7, seconds=1.0, sites=2, posts=2_000)
     return parser.parse_args(arguments)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import time
@@ -13,6 +14,18 @@ from bench.figures import Row
 def end_on_sigterm() -> None:
     """So that SIGTERM runs the context managers that stop the servers."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
+def add_options(
+    parser: argparse.ArgumentParser, *, rounds: int, seconds: float, sites: int, posts: int
+) -> None:
+    """Those of every comparison, with the defaults of this one."""
+    parser.add_argument("--only", default="", help="rows with this in their name")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=seconds, help="of each round")
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--sites", type=int, default=sites)
+    parser.add_argument("--posts", type=int, default=posts, help="of all sites")
 
 
 def shown(rows: Iterable[Row]) -> list[Row]:
