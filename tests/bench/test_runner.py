@@ -120,7 +120,8 @@ def test_posts_keep_their_ids_and_only_guests_are_shown_less(service: Service) -
     [post] = CONTENT.by_site["t001"][-1:]
     answer = answer_to(service.port, service.view(post), 1)
     assert answer.is_good
-    assert post.title.encode() in answer.body
+    # Its title is another one after the tests of changes.
+    assert post.id.encode() in answer.body
     [draft] = [each for each in CONTENT if each.status == "draft"][:1]
     assert answer_to(service.port, service.view(draft), 1).status == 404
     assert answer_to(service.port, service.api_view(draft), 1).is_good
