@@ -19,7 +19,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 import trustme
 from tests.engine.events.described import check_delivery
@@ -199,12 +198,7 @@ class Receiver:
         await self.listen()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         await self.refuse()
         if kind is None and self.undescribed:
             raise ExceptionGroup("deliveries are not as described", self.undescribed)

@@ -8,7 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from tests.databases import create_tables, empty_postgres_url
 
-from masthead.storage.database import Database, Scope, Statement
+from masthead.storage.database import EVERY_TENANT, Database, Scope, Statement
 from masthead.storage.dialects import Flag, Integer, Json, Text, upsert_add
 from masthead.storage.open import open_database
 
@@ -78,6 +78,19 @@ def new_url(engine: str, tmp_path: Path) -> str:
 
 async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook:
     return notebook_on(await open_database(url, statement_seconds=statement_seconds), url)
+
+
+async def notes_of_two(url: str) -> Notebook:
+    """With a note of each tenant."""
+    opened = await open_notebook(url)
+    async with opened.db.transaction(EVERY_TENANT) as tx:
+        await tx.execute(opened.add, (ANN, "a", "of-ann"))
+        await tx.execute(opened.add, (BOB, "b", "of-bob"))
+    return opened
+
+
+def sql(text: str) -> Statement:
+    return Statement(text, (), {})
 
 
 def notebook_on(db: Database, url: str) -> Notebook:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.pooler import needs_pgbouncer, through_pooler
-from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
+from tests.storage.notebook import ANN, BOB, Notebook, new_url, notes_of_two, sql
 
 from masthead.base.errors import StatementTimeout
-from masthead.storage.database import EVERY_TENANT, Scope, Statement, UniqueViolation
+from masthead.storage.database import EVERY_TENANT, Scope, UniqueViolation
 from masthead.storage.postgres.database import open_postgres
 
 pytestmark = needs_pgbouncer
@@ -19,16 +19,9 @@ pytestmark = needs_pgbouncer
 
 @pytest.fixture
 async def pooled(tmp_path: Path) -> AsyncIterator[Notebook]:
-    opened = await open_notebook(through_pooler(new_url("postgresql", tmp_path)))
-    async with opened.db.transaction(EVERY_TENANT) as tx:
-        await tx.execute(opened.add, (ANN, "a", "of-ann"))
-        await tx.execute(opened.add, (BOB, "b", "of-bob"))
+    opened = await notes_of_two(through_pooler(new_url("postgresql", tmp_path)))
     yield opened
     await opened.db.close()
-
-
-def sql(text: str) -> Statement:
-    return Statement(text, (), {})
 
 
 async def test_every_statement_has_its_own_scope(pooled: Notebook) -> None:

@@ -8,7 +8,9 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.tls import Behaviour, Exchange
+from tests.databases import fresh_url
+from tests.tls import Behaviour, Exchange, Receiver
+from tests.world import RunningClock, World, open_world
 
 RECORDINGS = Path(__file__).with_name("recordings")
 PROVIDERS = ("openai", "anthropic")
@@ -18,6 +20,20 @@ TOKENS = (57, 13)
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
+
+
+async def world_with_ai(folder: Path, provider: Receiver) -> World:
+    """A world in real time, whose only site may be called by any host and uses this provider."""
+    return await open_world(
+        fresh_url("sqlite", folder),
+        folder,
+        RunningClock(),
+        MASTHEAD_DEFAULT_TENANT="demo",
+        MASTHEAD_AI_PROVIDER="openai",
+        MASTHEAD_AI_BASE_URL=provider.url("/v1"),
+        MASTHEAD_AI_KEY="platform",
+        MASTHEAD_AI_MODEL="small-1",
+    )
 
 
 def recording(provider: str) -> bytes:

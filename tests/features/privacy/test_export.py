@@ -7,6 +7,7 @@ import io
 import zipfile
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 from tests.features.privacy.people import member_with_records
@@ -172,16 +173,21 @@ async def test_the_ready_email_also_goes_to_the_notify_email_of_a_session(
         )
 
 
+async def ask_the_worker(app: World, owner: Account) -> httpx.Response:
+    """Asks for an export that no request has the time for."""
+    exports = app.parts.privacy.exports
+    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
+    try:
+        return await owner.api.post(EXPORT, json={"type": "tenant"})
+    finally:
+        exports.inline_timeout_seconds = timeout
+
+
 async def test_an_export_that_takes_too_long_is_queued_and_mailed(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     await tenant.post()
-    exports = app.parts.privacy.exports
-    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
-    try:
-        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
-    finally:
-        exports.inline_timeout_seconds = timeout
+    answer = await ask_the_worker(app, owner)
     assert answer.status_code == 202
     body = answer.json()
     assert set(body) == {"request_id", "status"}
@@ -189,7 +195,7 @@ async def test_an_export_that_takes_too_long_is_queued_and_mailed(
     assert await mails_of(app, tenant.id) == []
 
     request = await request_of(app, body["request_id"])
-    await exports.build(request, "")
+    await app.parts.privacy.exports.build(request, "")
     mail = await only_mail(app, tenant.id)
     assert mail.to == owner.email
     opened(await download(app, mail.link(body["request_id"])))
@@ -202,12 +208,7 @@ async def test_an_export_that_takes_too_long_is_queued_and_mailed(
 async def test_the_worker_builds_an_export_that_a_crash_interrupted(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
-    exports = app.parts.privacy.exports
-    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
-    try:
-        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
-    finally:
-        exports.inline_timeout_seconds = timeout
+    answer = await ask_the_worker(app, owner)
     await run_jobs(app)
     assert (await request_of(app, answer.json()["request_id"]))["status"] == "ready"
 
@@ -215,12 +216,7 @@ async def test_the_worker_builds_an_export_that_a_crash_interrupted(
 async def test_an_export_that_ends_the_worker_each_time_fails_at_last(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
-    exports = app.parts.privacy.exports
-    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
-    try:
-        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
-    finally:
-        exports.inline_timeout_seconds = timeout
+    answer = await ask_the_worker(app, owner)
     payload = {"request_id": answer.json()["request_id"], "blog_name": ""}
     job = Job(tenant.id, "x", EXPORT_JOB, payload, MAX_ATTEMPTS)
     await app.parts.privacy.work.handlers()[EXPORT_JOB](job)
@@ -231,17 +227,12 @@ async def test_an_archive_does_not_outlive_the_request_it_was_made_for(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:
     """An erasure deletes the requests first, and may end before an export that is being built."""
-    exports = app.parts.privacy.exports
-    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
-    try:
-        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
-    finally:
-        exports.inline_timeout_seconds = timeout
+    answer = await ask_the_worker(app, owner)
     request = await request_of(app, answer.json()["request_id"])
     records, caller = app.parts.records, system(tenant.id)
     async with records.unit(caller) as unit:
         await unit.delete(app.collection("gdpr_requests"), request["id"])
-    await exports.build(request, "")
+    await app.parts.privacy.exports.build(request, "")
     assert [key async for key in app.parts.objects.list_keys(tenant.id)] == []
 
 

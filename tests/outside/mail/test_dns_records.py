@@ -20,10 +20,8 @@ RIGHT: Final = f"v=DKIM1; k=rsa; p={KEY}"
 
 @pytest.fixture
 async def names() -> AsyncIterator[NameServer]:
-    server = NameServer()
-    await server.start()
-    yield server
-    server.close()
+    async with NameServer() as server:
+        yield server
 
 
 async def found(names: NameServer, kind: str) -> Finding:

@@ -27,10 +27,8 @@ async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
 
 @pytest.fixture
 async def names() -> AsyncIterator[NameServer]:
-    server = NameServer()
-    await server.start()
-    yield server
-    server.close()
+    async with NameServer() as server:
+        yield server
 
 
 @pytest.fixture

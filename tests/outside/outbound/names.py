@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import Self
 
 import dns.asyncresolver
 import dns.exception
@@ -45,6 +46,13 @@ class NameServer(asyncio.DatagramProtocol):
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
     def tell(self, name: str, *answers: Sequence[str]) -> None:
         self._answers[f"{name}."] = deque(list(answer) for answer in answers)

@@ -127,19 +127,16 @@ class TestSchema:
             connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
         return url
 
-    def test_an_older_database_is_refused(
-        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    @pytest.mark.parametrize(
+        ("revision", "said"),
+        [("0000", "Run `masthead migrate` first."), ("9999", "newer version of Masthead")],
+    )
+    def test_an_older_or_newer_database_is_refused(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path, revision: str, said: str
     ) -> None:
-        outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "0000"), tmp_path)
+        outcome = self.list_tenants(capfd, self.with_revision(tmp_path, revision), tmp_path)
         assert (outcome.code, outcome.out) == (1, "")
-        assert "Run `masthead migrate` first." in outcome.err
-
-    def test_a_newer_database_is_refused(
-        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
-    ) -> None:
-        outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "9999"), tmp_path)
-        assert (outcome.code, outcome.out) == (1, "")
-        assert "newer version of Masthead" in outcome.err
+        assert said in outcome.err
 
     def test_migrate_prints_the_revision(
         self, capfd: pytest.CaptureFixture[str], tmp_path: Path

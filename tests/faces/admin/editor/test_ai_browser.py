@@ -15,12 +15,10 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.browser import Browser, needs_chromium
 from tests.conftest import Server
-from tests.databases import fresh_url
 from tests.faces.admin.editor.test_browser import Desk, desk_at, saved
-from tests.features.ai.provider import plays, text_event
+from tests.features.ai.provider import plays, text_event, world_with_ai
 from tests.served import serving
 from tests.tls import Receiver
-from tests.world import RunningClock, open_world
 
 pytestmark = needs_chromium
 
@@ -60,16 +58,7 @@ class Room:
 @pytest.fixture
 async def room(tmp_path: Path, browser: Browser) -> AsyncIterator[Room]:
     async with Receiver(None) as provider:
-        world = await open_world(
-            fresh_url("sqlite", tmp_path),
-            tmp_path,
-            RunningClock(),
-            MASTHEAD_DEFAULT_TENANT="demo",
-            MASTHEAD_AI_PROVIDER="openai",
-            MASTHEAD_AI_BASE_URL=provider.url("/v1"),
-            MASTHEAD_AI_KEY="platform",
-            MASTHEAD_AI_MODEL="small-1",
-        )
+        world = await world_with_ai(tmp_path, provider)
         tenant = await world.new_tenant("demo", slug="demo")
         async with (
             serving(world.http) as address,

@@ -21,7 +21,7 @@ from tests.browser import AXE, Browser, needs_chromium
 from tests.conftest import Server
 from tests.content.cards.every_card import every_card
 from tests.databases import fresh_url
-from tests.features.ai.provider import Hand, text_event
+from tests.features.ai.provider import Hand, text_event, world_with_ai
 from tests.served import serving
 from tests.tls import Receiver
 from tests.world import PASSWORD, Account, RunningClock, open_world
@@ -397,16 +397,7 @@ async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
     tmp_path: Path, browser: Browser
 ) -> None:
     async with Receiver(None) as provider, AsyncExitStack() as stack:
-        world = await open_world(
-            fresh_url("sqlite", tmp_path),
-            tmp_path,
-            RunningClock(),
-            MASTHEAD_DEFAULT_TENANT="demo",
-            MASTHEAD_AI_PROVIDER="openai",
-            MASTHEAD_AI_BASE_URL=provider.url("/v1"),
-            MASTHEAD_AI_KEY="platform",
-            MASTHEAD_AI_MODEL="small-1",
-        )
+        world = await world_with_ai(tmp_path, provider)
         tenant = await world.new_tenant("demo", slug="demo")
         server = Server(await stack.enter_async_context(serving(world.http)), world, tenant)
         desk = await stack.enter_async_context(desk_at(server, browser))

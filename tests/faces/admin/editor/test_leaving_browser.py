@@ -13,11 +13,10 @@ import pytest
 from PIL import Image
 from playwright.async_api import Locator, Page, expect
 from tests.browser import Browser, needs_chromium
-from tests.databases import fresh_url
 from tests.faces.admin.served import served
-from tests.features.ai.provider import plays, text_event
+from tests.features.ai.provider import plays, text_event, world_with_ai
 from tests.tls import Receiver
-from tests.world import PASSWORD, Account, RunningClock, TenantWorld, open_world
+from tests.world import PASSWORD, Account, TenantWorld
 
 pytestmark = needs_chromium
 
@@ -49,16 +48,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> As
     folder = tmp_path_factory.mktemp("leaving")
     async with Receiver(None) as provider:
         provider.default = plays(text_event("openai", "ebbs") + b"data: [DONE]\n\n")
-        world = await open_world(
-            fresh_url("sqlite", folder),
-            folder,
-            RunningClock(),
-            MASTHEAD_DEFAULT_TENANT="demo",
-            MASTHEAD_AI_PROVIDER="openai",
-            MASTHEAD_AI_BASE_URL=provider.url("/v1"),
-            MASTHEAD_AI_KEY="platform",
-            MASTHEAD_AI_MODEL="small-1",
-        )
+        world = await world_with_ai(folder, provider)
         async with served(world) as origin:
             tenant = await world.new_tenant("demo", slug="demo")
             yield Site(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))

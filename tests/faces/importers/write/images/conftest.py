@@ -40,10 +40,8 @@ MakeCopier = Callable[..., ImageCopier]
 
 @pytest.fixture
 async def names() -> AsyncIterator[NameServer]:
-    server = NameServer()
-    await server.start()
-    yield server
-    server.close()
+    async with NameServer() as server:
+        yield server
 
 
 @pytest.fixture
