@@ -147,8 +147,9 @@ async def test_listing_tools_and_starting_count_by_key_and_by_address(tenant: Te
     assert await sent(1, listing, 120) == [200, 200]
     assert await sent(2, listing, 61) == [200, 429]
     # What is no message counts, too.
-    refused = await clients[0].post("/mcp", content=b"[", headers=headers)
-    assert refused.json()["error"]["code"] == "RATE_LIMITED"
+    for body in (b"[", b'"\xff"'):
+        refused = await clients[0].post("/mcp", content=body, headers=headers)
+        assert refused.json()["error"]["code"] == "RATE_LIMITED"
     assert 0 < int(refused.headers["retry-after"]) <= 60
     # Calls count in the public API.
     assert await sent(0, calling, 2) == [200, 200]

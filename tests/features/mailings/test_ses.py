@@ -184,6 +184,7 @@ async def test_a_changed_message_is_refused(amazon: Amazon, changes: dict[str, s
         signed(bounce("a@example.com") | {"Timestamp": "0001-01-01T00:00:00+10:00"}),
         signed(bounce("a@example.com") | {"Timestamp": "9999-12-31T23:59:59-10:00"}),
         b"no json",
+        b'{"Type": "\xff"}',
         b"[]",
         b'{"TopicArn": 5}',
         b"[" * 5_000,

@@ -34,5 +34,6 @@ async def admit(windows: Windows, key: ApiKey, address: str, body: bytes) -> Non
 def _is_call(body: bytes) -> bool:
     try:
         return msgspec.json.decode(body, type=_Message).method == _CALL
-    except (msgspec.DecodeError, RecursionError):
+    # Also what is no UTF-8, which is no `DecodeError`.
+    except (ValueError, RecursionError):
         return False

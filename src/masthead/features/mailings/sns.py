@@ -90,7 +90,7 @@ class SnsMessages:
             return []
         try:
             return list(_reports(msgspec.json.decode(message["Message"])))
-        except (msgspec.DecodeError, KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
             raise BadRequest(UNREADABLE) from None
 
     async def _verify(self, topic: str, message: Mapping[str, str]) -> None:
@@ -169,7 +169,8 @@ class SnsMessages:
 def _decoded(body: bytes) -> dict[str, str]:
     try:
         return msgspec.json.decode(body, type=dict[str, str])
-    except (msgspec.DecodeError, RecursionError):
+    # Also what is no UTF-8, which is no `DecodeError`.
+    except (ValueError, RecursionError):
         raise Unauthenticated(NOT_GENUINE) from None
 
 

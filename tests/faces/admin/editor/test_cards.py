@@ -71,8 +71,12 @@ async def test_where_nothing_can_be_fetched_the_card_has_its_address(desk: Desk)
     before = await desk.media()
     desk.elsewhere.at("/odd", answer(200, b"\xff<meta property=og:image content=/x.png>"))
     desk.elsewhere.at("/x.png", answer(200, b"<html>", Content_Type="image/png"))
+    for number, name in enumerate(("undefined", "idna", "hex")):
+        odd = f"text/html; charset={name}"
+        desk.elsewhere.at(f"/odd{number}", answer(200, b"<p>\xff", Content_Type=odd))
     for url in (
         desk.elsewhere.url("/gone"),
+        *(desk.elsewhere.url(f"/odd{number}") for number in range(3)),
         desk.elsewhere.url("/odd"),
         "https://nowhere.invalid/",
         "http://[::1",

@@ -101,7 +101,8 @@ async def _start_of(download: Download) -> bytes:
 def _of_oembed(raw: bytes) -> Found:
     try:
         given = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    # Also what is no UTF-8, which is no `DecodeError`.
+    except (ValueError, RecursionError):
         return Found()
     if not isinstance(given, dict):
         return Found()
@@ -116,7 +117,8 @@ def _of_page(raw: bytes, content_type: str, url: str) -> Found:
     declared = _CHARSET.search(content_type) or _CHARSET.search(raw[:2_000].decode("latin-1"))
     try:
         page = raw.decode(declared[1] if declared else "utf-8", "replace")
-    except LookupError:
+    # There are names of encodings that decode no text, such as `undefined`.
+    except (LookupError, ValueError):
         page = raw.decode("utf-8", "replace")
     said: dict[str, str] = {}
     for tag in _META.finditer(page):
