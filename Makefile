@@ -7,16 +7,17 @@ BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/faces/admin/editor
 GENERATOR := $(VENV)/client-generator
+FUZZER := $(VENV)/fuzzer
 LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
 # requirements-test.lock has all that requirements.lock has, in the same versions.
 LOCKS := requirements-test.lock requirements-build.lock tests/clients/requirements.lock \
-  release/requirements.lock tests/service/backup/litestream.lock
+  release/requirements.lock tests/service/backup/litestream.lock tests/fuzz/requirements.lock
 BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: audit run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
+.PHONY: audit run install install-test test test-sweeps test-planted fuzz cluster cluster-test lint format docs views \
   screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -42,6 +43,11 @@ test-sweeps: install-test
 # Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
 test-planted: install-test
 	$(BIN)/python -m tests.planted $(if $(ONLY),--only "$(ONLY)")
+
+# Every parser of strangers' bytes, for 60 seconds each, or make fuzz ONLY=html SECONDS=600. Inputs and
+# findings are in build/fuzz.
+fuzz: $(VENV)/.installed-test $(FUZZER)/.installed
+	PYTHONPATH=$(FUZZER) $(BIN)/python -m tests.fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(SECONDS),--seconds $(SECONDS))
 
 # Two services and two workers on a PostgreSQL cluster, on loopback, until Ctrl-C; PORT=8080. Needs the
 # Debian packages that it names. See docs/scaling.md.
@@ -113,6 +119,8 @@ lock: $(VENV)/.installed-test
 	  -o tests/clients/requirements.lock
 	$(BIN)/uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
 	  -o release/requirements.lock
+	$(BIN)/uv pip compile tests/fuzz/requirements.in --universal --generate-hashes --no-header -q \
+	  -o tests/fuzz/requirements.lock
 
 # Known faults of the pinned dependencies, ours and those that build and test; needs the network.
 # make audit OPTIONS="--vulnerability-service osv" asks OSV instead of PyPI, in the same words.
@@ -166,6 +174,13 @@ $(GENERATOR)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
 	rm -rf $(GENERATOR)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
 	  --target $(GENERATOR) -r tests/clients/requirements.lock
+	touch $@
+
+# Where there is no package of it, inputs are changed at random, without looking at what they reach.
+$(FUZZER)/.installed: tests/fuzz/requirements.lock $(VENV)/.installed-test
+	rm -rf $(FUZZER)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	  --target $(FUZZER) -r tests/fuzz/requirements.lock || mkdir -p $(FUZZER)
 	touch $@
 
 # What lists the contents of a release and asks for faults of dependencies. In an environment of its own: it needs much that we don't.
