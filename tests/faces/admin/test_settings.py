@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from PIL import Image
 from tests.databases import fresh_url
-from tests.faces.admin.visitor import OWN, Visitor, staff
+from tests.faces.admin.visitor import Visitor, staff
 from tests.features.payments.processor import SECRET, joined, new_processor
 from tests.features.privacy.requests import (
     DELETE,
@@ -32,7 +29,6 @@ from masthead.base.config.values import GdprHeaderAuth
 from masthead.engine.audit.collection import audit_log
 from masthead.engine.records.collection import Record
 from masthead.features.ai.accounts import site_ai
-from masthead.features.media.collection import media
 from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.reconcile import Reconciliation
 from masthead.features.privacy.collection import gdpr_requests
@@ -42,6 +38,7 @@ from masthead.service.background import job_runner
 from masthead.service.schema import tables
 
 SETTINGS = "/admin/settings"
+DESIGN = f"{SETTINGS}/design"
 PAYMENTS, AI = f"{SETTINGS}/payments", f"{SETTINGS}/ai"
 MAIL, PRIVACY = f"{SETTINGS}/mail", f"{SETTINGS}/privacy"
 FORM = {
@@ -49,8 +46,6 @@ FORM = {
     "site_description": "A magazine of the coast",
     "language": "en-GB",
     "time_zone": "Europe/Lisbon",
-    "accent_color": "",
-    "has_navigation": "1",
     "has_members_enabled": "1",
     "members_enabled": "on",
     "has_comments_enabled": "1",
@@ -74,32 +69,17 @@ class TestSite:
         await tenant.published(title="Fog")
         owner, _ = await staff(tenant, "owner")
         before = (await tenant.guest.get("/")).text
-        assert ("Tideline" in before, "/about" in before) == (False, False)
-        links = {"navigation.0.label": "About us", "navigation.0.url": "/about"}
-        page = await saved(owner, accent_color="#00695c", **links)
-        assert "Saved. The change is live." in page
+        assert "Tideline" not in before
+        assert "Saved. The change is live." in await saved(owner)
         after = (await tenant.guest.get("/")).text
         assert "Tideline" in after
         assert "A magazine of the coast" in after
         assert 'lang="en-GB"' in after
-        assert "/assets/site/accent-00695c-" in after
-        assert '<a href="/about"' in after
 
     async def test_the_form_shows_what_is_stored(self, tenant: TenantWorld) -> None:
         owner, _ = await staff(tenant, "owner")
-        await saved(
-            owner,
-            **{
-                "navigation.0.label": "About",
-                "navigation.0.url": "/about",
-                "navigation.3.label": "Shop",
-                "navigation.3.url": "https://shop.example",
-                "comments_by": "everyone",
-            },
-        )
+        await saved(owner, comments_by="everyone")
         page = (await owner.get(SETTINGS)).text
-        assert 'name="navigation.1.url" value="https://shop.example"' in page
-        assert 'name="navigation.3.label" value=""' in page
         assert '<option value="Europe/Lisbon" selected>' in page
         assert 'name="comments_by" value="everyone" checked' in page
 
@@ -116,12 +96,6 @@ class TestSite:
             ({"site_name": ""}, "site_name"),
             ({"language": "not a tag"}, "language"),
             ({"time_zone": "Mars/Olympus"}, "time_zone"),
-            ({"accent_color": "red"}, "accent_color"),
-            (
-                {"navigation.0.label": "Bad", "navigation.0.url": "javascript:alert(1)"},
-                "navigation",
-            ),
-            ({"navigation.0.label": "", "navigation.0.url": "/x"}, "navigation"),
             ({"comments_by": "robots"}, "comments_by"),
         ],
     )
@@ -135,111 +109,6 @@ class TestSite:
         assert f'id="{field}-error"' in answer.text
         assert 'value="Tideline"' in answer.text or field == "site_name"
         assert await stored(tenant) == before
-
-    async def test_a_colour_that_is_hard_to_read_is_shown_as_the_site_adjusts_it(
-        self, tenant: TenantWorld
-    ) -> None:
-        owner, _ = await staff(tenant, "owner")
-        page = await saved(owner, accent_color="#ffee00")
-        [address] = re.findall(r'href="(/assets/site/[^"]*)"', (await tenant.guest.get("/")).text)
-        style = (await tenant.guest.get(address)).text
-        light, dark = style.partition("light-dark(")[2].partition(")")[0].split(",")
-        assert f"<code>{light}</code>" in page
-        assert f"<code>{dark}</code>" in page
-        assert "the site darkens it" in page
-        assert "the site lightens it" not in page
-
-    async def test_there_are_style_sheets_only_of_colours_that_sites_have(
-        self, tenant: TenantWorld
-    ) -> None:
-        """Making a colour readable takes milliseconds of everyone's."""
-        owner, _ = await staff(tenant, "owner")
-        await saved(owner, accent_color="#00695c")
-        [address] = re.findall(r'href="(/assets/site/[^"]*)"', (await tenant.guest.get("/")).text)
-        assert (await tenant.guest.get(address)).status_code == 200
-        for other in (
-            address.replace("00695c", "00695d"),
-            address.replace(".css", "0.css"),
-            "/assets/site/accent-00695c.css",
-            "/assets/site/accent-00695c-0123456789abcdef.css",
-        ):
-            assert (await tenant.guest.get(other)).status_code == 404
-
-    async def test_a_colour_is_checked_while_it_is_typed(self, tenant: TenantWorld) -> None:
-        owner, _ = await staff(tenant, "owner")
-        path = f"{SETTINGS}/accent?accent_color=%23ffee00"
-        answer = await owner.get(path, **{"hx-request": "true"})
-        assert "the site darkens it" in answer.text
-        assert "<html" not in answer.text
-        for text in ("%23ff", '"><b>', ""):
-            path = f"{SETTINGS}/accent?accent_color={text}"
-            answer = await owner.get(path, **{"hx-request": "true"})
-            assert (answer.status_code, "<figure" in answer.text) == (200, False)
-
-
-class TestPictures:
-    async def test_a_logo_is_uploaded_and_shown_by_the_site(self, tenant: TenantWorld) -> None:
-        owner, _ = await staff(tenant, "owner")
-        page = await owner.follow(await sent(owner, "logo", "mark.png", picture()))
-        assert "The site has a new logo." in page
-        logo = (await stored(tenant))["site_logo"]
-        assert logo.startswith("/media/")
-        assert f'<img src="{logo}"' in page
-        assert f'<img src="{logo}"' in (await tenant.guest.get("/")).text
-        assert (await tenant.guest.get(logo)).headers["content-type"] == "image/png"
-        await sent(owner, "favicon", "icon.png", picture())
-        assert (
-            f'href="{(await stored(tenant))["site_favicon"]}"' in (await tenant.guest.get("/")).text
-        )
-        page = await owner.follow(await sent(owner, "logo", "", b"", remove="1"))
-        assert "Removed." in page
-        assert (await stored(tenant))["site_logo"] == ""
-        # It is still there, and closed like every file that nothing uses any more.
-        assert (await owner.get(logo)).status_code == 200
-        assert (await tenant.guest.get(logo)).status_code == 404
-
-    @pytest.mark.parametrize(
-        ("name", "content"),
-        [("", b""), ("logo.png", b"<html>not a picture"), ("x.pdf", b"%PDF-1.7 x")],
-    )
-    async def test_a_file_that_is_no_picture_is_refused(
-        self, tenant: TenantWorld, name: str, content: bytes
-    ) -> None:
-        owner, _ = await staff(tenant, "owner")
-        before = await stored(tenant)
-        answer = await sent(owner, "logo", name, content)
-        assert (answer.status_code, 'id="site_logo-error"' in answer.text) == (422, True)
-        assert f'value="{before["site_name"]}"' in answer.text
-        assert await stored(tenant) == before
-        records = tenant.world.parts.records
-        assert await records.find(media, {}, tenant_id=tenant.id) == []
-
-    async def test_only_a_logo_or_an_icon_can_be_sent(self, tenant: TenantWorld) -> None:
-        owner, _ = await staff(tenant, "owner")
-        assert (await sent(owner, "cors_origins", "x.png", picture())).status_code == 404
-
-    @pytest.mark.parametrize("role", ["editor", "author"])
-    async def test_pictures_are_for_owners_alone(self, tenant: TenantWorld, role: str) -> None:
-        browser, _ = await staff(tenant, role)
-        assert (await sent(browser, "logo", "mark.png", picture())).status_code == 403
-        assert (await stored(tenant))["site_logo"] == ""
-
-
-def picture() -> bytes:
-    content = io.BytesIO()
-    Image.new("RGB", (64, 16), "#8f1d2c").save(content, "PNG")
-    return content.getvalue()
-
-
-async def sent(
-    browser: Visitor, which: str, name: str, content: bytes, **form: str
-) -> httpx.Response:
-    """The form of a picture, as a browser sends it."""
-    data = {"form_token": await browser.token(), **form}
-    files = {"file": (name, content, "image/png")}
-    return await browser.api.post(
-        f"{SETTINGS}/picture/{which}", data=data, files=files, headers=OWN
-    )
 
 
 class TestPayments:

@@ -149,9 +149,38 @@ async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: S
     await site.tenant.settings(custom_domain="")
 
 
+async def test_a_theme_is_previewed_links_are_put_in_order_and_both_are_saved(site: Site) -> None:
+    page = await site.opened("/admin/settings/design")
+    preview = page.frame_locator("iframe[name=design-preview]")
+    await expect(preview.locator("html")).to_have_attribute("data-fonts", "mixed")
+    steps = await page.evaluate("history.length")
+    for at, name in enumerate(("First", "Second")):
+        await page.locator(f"[name='navigation.{at}.label']").fill(name)
+        await page.locator(f"[name='navigation.{at}.url']").fill(f"/{name.lower()}")
+    await page.get_by_role("radio", name="Letter").check()
+    await expect(preview.locator("html")).to_have_attribute("data-fonts", "serif")
+    shown = preview.locator("nav.navigation a")
+    await expect(shown).to_have_text(["First", "Second", "Search"])
+    await page.get_by_role("button", name="Move link 2 up").first.click()
+    await expect(page.get_by_role("button", name="Move link 1 up").first).to_be_focused()
+    await expect(shown).to_have_text(["Second", "First", "Search"])
+    await page.locator("[name='navigation.0.url']").press("Alt+ArrowDown")
+    await expect(page.locator("[name='navigation.1.url']")).to_be_focused()
+    await expect(page.locator("[name='navigation.1.url']")).to_have_value("/second")
+    rows = page.locator(".link-row")
+    await rows.nth(1).locator(".link-grip").drag_to(rows.nth(0))
+    await expect(page.locator("[name='navigation.0.label']")).to_have_value("Second")
+    assert await page.evaluate("history.length") == steps
+    await _save(page)
+    await page.goto(site.origin)
+    links = page.locator("nav.navigation a")
+    await expect(links).to_have_text(["Second", "First", "Search"])
+    await site.tenant.settings(theme="", navigation=None)
+
+
 @pytest.mark.sweep
 async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
-    page = await site.opened("/admin/settings")
+    page = await site.opened("/admin/settings/design")
     await page.get_by_label("Colour of links", exact=True).fill("#ffee00")
     await expect(page.get_by_text("so the site darkens it")).to_be_visible()
     await expect(page.get_by_label("Choose the colour of links")).to_have_value("#ffee00")
@@ -159,7 +188,7 @@ async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
 
 @pytest.mark.sweep
 async def test_a_logo_is_uploaded_and_seen_on_the_site(site: Site) -> None:
-    page = await site.opened("/admin/settings")
+    page = await site.opened("/admin/settings/design")
     content = io.BytesIO()
     Image.new("RGB", (64, 16), "#8f1d2c").save(content, "PNG")
     logo = page.locator("form[action$='/picture/logo']")
@@ -181,9 +210,6 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await page.get_by_label("Description").fill("A magazine of the coast")
     await page.get_by_label("Language").fill("en-GB")
     await page.get_by_label("Time zone").select_option("Pacific/Auckland")
-    await page.get_by_label("Colour of links", exact=True).fill("#00695c")
-    await page.locator("[name='navigation.0.label']").fill("Imprint")
-    await page.locator("[name='navigation.0.url']").fill("/imprint")
     await page.get_by_label("Readers can become members").uncheck()
     await page.get_by_role("radio", name="Paid members").check()
     await page.get_by_role("radio", name="All comments").check()
@@ -192,7 +218,6 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await expect(page.get_by_role("radio", name="All comments")).to_be_checked()
     await page.goto(site.origin)
     await expect(page.locator("html")).to_have_attribute("lang", "en-GB")
-    await expect(page.get_by_role("link", name="Imprint").first).to_be_visible()
     assert "A magazine of the coast" in await page.content()
     reader = await (await site.browser.new_context()).new_page()
     comment = reader.get_by_role("button", name="Post comment")

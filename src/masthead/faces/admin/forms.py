@@ -363,11 +363,21 @@ def _links(stored: Any) -> tuple[tuple[str, str], ...]:
     return tuple((each["label"], each["url"]) for each in items or ())
 
 
+def _place(form: Mapping[str, str], name: str, row: int) -> tuple[int, int]:
+    """Where a row was put by its number. One that was moved there comes before the one that was
+    there, or after it if it was moved down."""
+    own = row + 1
+    typed = form.get(f"{name}.{row}.place", "")
+    place = int(typed) if len(typed) < 4 and typed.isascii() and typed.isdigit() else own
+    return place, (place > own) - (place < own)
+
+
 def _typed_links(ask: Ask, form: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Without the rows that were left empty."""
+    places = sorted(range(MAX_LINKS), key=lambda row: _place(form, ask.name, row))
     rows = (
         (form.get(f"{ask.name}.{row}.label", ""), form.get(f"{ask.name}.{row}.url", ""))
-        for row in range(MAX_LINKS)
+        for row in places
     )
     return tuple(
         (label.strip(), url.strip()) for label, url in rows if label.strip() or url.strip()

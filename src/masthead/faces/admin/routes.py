@@ -32,7 +32,9 @@ from masthead.faces.admin.pages.operator import site_import, tenant_state, tenan
 from masthead.faces.admin.pages.operator.components import components
 from masthead.faces.admin.pages.palette import palette
 from masthead.faces.admin.pages.settings import (
+    accents,
     ai,
+    design,
     domain,
     keys,
     mail,
@@ -129,12 +131,19 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             while_suspended=True,
         ),
         owners("/admin/settings", get=site.site_page, post=site.save_site),
-        owners("/admin/settings/accent", get=site.accent_sample),
+        owners("/admin/settings/design", get=design.design_page, post=design.save_design),
+        owners("/admin/settings/design/accent", get=accents.accent_sample),
+        sensitive("/admin/settings/design/code", get=design.design_page, post=design.save_code),
+        owners(
+            "/admin/settings/design/preview",
+            get=design.design_preview,
+            post=design.design_preview,
+        ),
         owners("/admin/settings/domain", get=domain.domain_page, post=domain.ask_for_domain),
         owners("/admin/settings/domain/address", get=domain.address_check),
         owners("/admin/settings/domain/check", post=domain.check_domain),
         owners("/admin/settings/domain/remove", get=domain.remove_form, post=domain.remove_domain),
-        owners("/admin/settings/picture/{which}", post=pictures.save_picture, files=1),
+        owners("/admin/settings/design/picture/{which}", post=pictures.save_picture, files=1),
         sensitive("/admin/settings/ai", get=ai.ai_page, post=ai.save_ai),
         owners("/admin/settings/mail", get=mail.mail_page),
         owners("/admin/settings/mail/test", post=mail.send_test),

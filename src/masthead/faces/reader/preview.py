@@ -1,5 +1,5 @@
-"""A text that is not on the site yet, as its page would show it: made by the functions and the
-theme of that page, only for the admin.
+"""A text that is not on the site yet, as its page would show it, and the site in a design that is
+not saved: made by the functions and the theme of those pages, only for the admin.
 
 It is neither cached nor counted, and readers can't reach it."""
 
@@ -15,13 +15,16 @@ from msgspec.structs import replace
 from masthead.base.caller import Reader
 from masthead.content.html.clean_texts import clean_or_plain
 from masthead.engine.records.collection import Collection, Record
+from masthead.faces.reader.cards import list_posts
 from masthead.faces.reader.endpoint import Page
-from masthead.faces.reader.pages.texts import draw_page, draw_post
+from masthead.faces.reader.pages.home import home
+from masthead.faces.reader.pages.texts import draw_page, draw_post, post
 from masthead.faces.reader.request import ReaderServices, SiteRequest, open_request
 from masthead.faces.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site
 from masthead.features.pages.collection import pages
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import lists_show
+from masthead.features.site.record_view import as_settings
 from masthead.identity.directory import Tenant
 from masthead.web.request import Request
 
@@ -41,8 +44,30 @@ class Previews(msgspec.Struct, frozen=True):
         self, sent: Request, tenant: Tenant, reader: Reader, texts: Collection, *, text: Record
     ) -> bytes:
         """`text` has all of the collection's fields: who may see it was checked before."""
-        # Nothing of the admin's own address is for the page.
         path = _PREFIXES[texts.name] + quote(text["slug"])
+        request = await self._open(sent, tenant, reader, path)
+        return await self._draw(request, await _drawn(request, texts, text))
+
+    async def site(
+        self,
+        sent: Request,
+        tenant: Tenant,
+        reader: Reader,
+        *,
+        settings: Record,
+        shows_post: bool = False,
+    ) -> bytes:
+        """The home page, or the newest post, with settings that are not saved."""
+        request = await self._open(sent, tenant, reader, "/")
+        request.site_record = as_settings(settings)
+        newest, _ = await list_posts(request, 1, first_page=True) if shows_post else ([], None)
+        if newest:
+            request.path = _PREFIXES[posts.name] + quote(newest[0]["slug"])
+            return await self._draw(request, await post(request, newest[0]["slug"]))
+        return await self._draw(request, await home(request))
+
+    async def _open(self, sent: Request, tenant: Tenant, reader: Reader, path: str) -> SiteRequest:
+        # Nothing of the admin's own address is for the page.
         visited = Request(
             {**sent.scope, "path": path, "query_string": b""},
             sent.receive,
@@ -52,14 +77,20 @@ class Previews(msgspec.Struct, frozen=True):
         )
         request = await open_request(self.services, tenant, reader, visited)
         request.is_preview = True
-        shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
-        drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
+        return request
+
+    async def _draw(self, request: SiteRequest, drawn: Page) -> bytes:
         head = replace(drawn.head, noindex=True, is_preview=True)
         theme = request.site_record["theme"]
         chrome = chrome_of(request, head, await shown_site(request))
         body = self.services.themes.render(theme, drawn.template, chrome, drawn.page)
         # A preview belongs to no sign-in of a reader: its forms can't be sent.
         return body.replace(ANY_FORM_TOKEN, "").encode()
+
+
+async def _drawn(request: SiteRequest, texts: Collection, text: Record) -> Page:
+    shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
+    return await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
 
 
 def _on_the_site(texts: Collection, text: Record, request: SiteRequest) -> Record:

@@ -15,6 +15,7 @@ from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
 from masthead.faces.admin.pages.members.listing import searched
 from masthead.faces.admin.pages.settings.subnav import (
     AI,
+    DESIGN,
     DOMAIN,
     KEYS,
     MAIL,
@@ -35,8 +36,9 @@ from masthead.features.posts.collection import posts
 
 MOST = 8
 _ABOUT = {
-    SETTINGS: "name description logo icon favicon colour appearance language time zone links "
-    "navigation members comments moderation editors",
+    SETTINGS: "name description language time zone members comments moderation editors",
+    DESIGN: "theme fonts width logo icon favicon colour appearance links navigation footer social "
+    "announcement code script",
     DOMAIN: "address host DNS",
     KEYS: "API key token plan limits",
     SIGN_IN: "single sign-on provider Google Microsoft Keycloak",

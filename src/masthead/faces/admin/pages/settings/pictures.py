@@ -5,8 +5,8 @@ from __future__ import annotations
 from masthead.base.errors import Invalid, NotFound, Problem, TooLarge
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.forms import problem_of
-from masthead.faces.admin.pages.settings.site import site_page
-from masthead.faces.admin.pages.settings.subnav import SETTINGS
+from masthead.faces.admin.pages.settings.design import design_page
+from masthead.faces.admin.pages.settings.subnav import DESIGN
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.media.collection import media
 from masthead.features.media.path import media_path
@@ -14,9 +14,13 @@ from masthead.features.media.sniff import sniff
 from masthead.features.media.upload import store_upload
 from masthead.features.site.collection import site_settings
 
-PICTURES = {"logo": "site_logo", "favicon": "site_favicon"}
+PICTURES = {"logo": "site_logo", "logo-dark": "site_logo_dark", "favicon": "site_favicon"}
 """Fields by the name in the address."""
-SENTENCES = {"logo": "The site has a new logo.", "favicon": "The site has a new icon."}
+SENTENCES = {
+    "logo": "The site has a new logo.",
+    "logo-dark": "The site has a new logo for dark pages.",
+    "favicon": "The site has a new icon.",
+}
 _SHOWN = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"}
 )
@@ -30,14 +34,14 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
     field = PICTURES[which]
     if "remove" in request.form:
         await _set(request, field, "")
-        return Redirect(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
+        return Redirect(f"{DESIGN}#pictures", "Removed. The file is still in the media library.")
     try:
         path = await _store_picture(request, which)
     except (Invalid, TooLarge) as error:
         request.problems = {field: problem_of(error)}
-        return await site_page(request)
+        return await design_page(request)
     await _set(request, field, path)
-    return Redirect(f"{SETTINGS}#pictures", SENTENCES[which])
+    return Redirect(f"{DESIGN}#pictures", SENTENCES[which])
 
 
 async def _store_picture(request: AdminRequest, which: str) -> str:

@@ -9,6 +9,7 @@ from masthead.faces.admin.navigation import IN_SETTINGS
 from masthead.faces.admin.request import AdminRequest
 
 SETTINGS = "/admin/settings"
+DESIGN = f"{SETTINGS}/design"
 DOMAIN = f"{SETTINGS}/domain"
 KEYS = f"{SETTINGS}/keys"
 SIGN_IN = f"{SETTINGS}/sign-in"
@@ -23,6 +24,7 @@ PRIVACY = f"{SETTINGS}/privacy"
 
 SECTIONS = (
     ("Site", SETTINGS),
+    ("Design", DESIGN),
     ("Domain", DOMAIN),
     ("Keys", KEYS),
     ("Sign-in", SIGN_IN),
