@@ -1,4 +1,5 @@
-"""The bodies of the endpoints for accounts, and what PocketBase answers for blank values."""
+"""The bodies and answers of the endpoints for accounts, with PocketBase's messages for blank
+values."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class AddressConfirmation(msgspec.Struct, frozen=True):
     password: Given
 
 
-class CodeOrSecondStep(msgspec.Struct, frozen=True, rename={"otp_id": "otpId", "mfa_id": "mfaId"}):
+class CodeOrSecondStep(msgspec.Struct, frozen=True, rename="camel"):
     otp_id: Given
     password: Given
     mfa_id: Annotated[str, Meta(description="From the 401 of the first step.")] = ""
@@ -56,6 +57,14 @@ class CodeOrSecondStep(msgspec.Struct, frozen=True, rename={"otp_id": "otpId", "
 
 class Impersonation(msgspec.Struct, frozen=True):
     duration: Annotated[int, Meta(description="Seconds.")] = 0
+
+
+class RequestedCode(msgspec.Struct, frozen=True, rename="camel"):
+    otp_id: Annotated[str, Meta(description="Send it with the code.")]
+
+
+class FileToken(msgspec.Struct, frozen=True):
+    token: str
 
 
 async def account_body(call: Call, kind: type[Body]) -> Body:

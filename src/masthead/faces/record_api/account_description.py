@@ -13,6 +13,7 @@ from masthead.faces.record_api.account_bodies import (
     Impersonation,
     NewAddress,
     NewPassword,
+    RequestedCode,
 )
 from masthead.faces.record_api.description import (
     ACCOUNT,
@@ -25,7 +26,7 @@ from masthead.faces.record_api.description import (
 )
 from masthead.faces.record_api.sign_in import METHODS
 from masthead.web.openapi.builders import answer, body, schema_ref
-from masthead.web.openapi.description import StructBody
+from masthead.web.openapi.description import StructAnswer, StructBody
 
 _EMAIL = StructBody(AccountAddress("ada@example.com"))
 _PHRASE = "correct horse battery"
@@ -102,10 +103,8 @@ REQUEST_OTP = described(
     "Emails a code to sign in with, if there is such an account.",
     [ACCOUNT],
     {
-        "200": answer(
-            "The id to send with the code, for any address.",
-            schema_ref("RequestedCode"),
-            {"otpId": "ujefu77l6b5b4x5"},
+        "200": StructAnswer(
+            "The id to send with the code, for any address.", RequestedCode("ujefu77l6b5b4x5")
         )
     },
     tag=ACCOUNTS_TAG,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masthead.faces.record_api.account_bodies import FileToken
 from masthead.web.openapi.builders import (
     COMMON_ERRORS,
     ID,
@@ -19,7 +20,7 @@ from masthead.web.openapi.builders import (
     schema_ref,
     text,
 )
-from masthead.web.openapi.description import Description, Envelope, StructBody
+from masthead.web.openapi.description import Description, Envelope, StructAnswer, StructBody
 from masthead.web.openapi.service import ACCOUNTS, ALL, COLLECTIONS
 
 TAG = "Record store"
@@ -158,8 +159,6 @@ _SCHEMAS: dict[str, Any] = {
         "`requests` says what is wrong, by the number of the request from 0. "
         "`response` is what the request would have been refused with by itself.",
     ),
-    "FileToken": object_of(["token"], token=text()),
-    "RequestedCode": object_of(["otpId"], otpId=text("Send it with the code.")),
     "RecordStoreError": error_schema(
         "What is wrong, by field.",
         additionalProperties=object_of(["code", "message"], code=text(), message=text()),
@@ -350,7 +349,7 @@ FILE_TOKEN = described(
     "fileToken",
     "A short-lived token for file URLs.",
     [],
-    {"200": answer("The token.", schema_ref("FileToken"), {"token": "eyJhbGci.…"})},
+    {"200": StructAnswer("The token.", FileToken("eyJhbGci.…"))},
     tag=FILES_TAG,
     needs_session=True,
 )

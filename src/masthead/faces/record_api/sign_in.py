@@ -16,7 +16,9 @@ from masthead.faces.record_api.account_bodies import (
     INVALID,
     CodeOrSecondStep,
     Credentials,
+    FileToken,
     Impersonation,
+    RequestedCode,
     account_body,
     refuse_problems,
 )
@@ -85,7 +87,7 @@ async def request_otp(call: Call) -> Answer:
     else:
         wanted = EmailRequest(Purpose.SIGN_IN, email)
         code_id = await call.services.members.links.request(site_of(call), wanted, address)
-    return json_answer(200, {"otpId": code_id})
+    return json_answer(200, RequestedCode(code_id))
 
 
 async def auth_with_otp(call: Call) -> Answer:
@@ -181,7 +183,7 @@ async def file_token(call: Call) -> Answer:
     token = await call.services.accounts.file_token(collection, call.caller) if collection else None
     if token is None:
         raise Unauthenticated
-    return json_answer(200, {"token": token})
+    return json_answer(200, FileToken(token))
 
 
 async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
