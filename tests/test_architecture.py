@@ -61,6 +61,9 @@ MAY_SPEAK_SQL = (
     "web/tables.py",
     # Views are counted in sums, and readers are forgotten.
     "features/statistics/",
+    # Which posts are related is worked out, and no record.
+    "features/posts/related_rows.py",
+    "features/posts/tables.py",
     # What AI has cost is no record either.
     "features/ai/ledger.py",
     # Jobs are no records.

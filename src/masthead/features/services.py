@@ -14,6 +14,7 @@ from masthead.features.members.mail_log import MemberMails
 from masthead.features.members.services import MemberServices, build_members
 from masthead.features.password_reset.services import PasswordServices, build_passwords
 from masthead.features.payments.services import PaymentServices, build_payments
+from masthead.features.posts.related import RelatedPosts
 from masthead.features.privacy.requests import erase_now
 from masthead.features.privacy.service import Privacy, build_privacy
 from masthead.features.single_sign_on.services import SingleSignOn, build_single_sign_on
@@ -40,6 +41,7 @@ class FeatureServices(FileServices, kw_only=True, eq=False):
     ai: AiServices
     views: ViewCounts
     statistics: Statistics
+    related: RelatedPosts
 
     async def close(self) -> None:
         self.images.close()
@@ -75,4 +77,5 @@ def build_features(
             ViewStore(web.database, records.clock), settings.base_domain, records.clock
         ),
         statistics=Statistics(records),
+        related=RelatedPosts(records),
     )

@@ -38,7 +38,7 @@ from masthead.features.payments import gift_mails
 from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
-from masthead.features.posts import draft_links, review_emails, tags
+from masthead.features.posts import draft_links, related, review_emails, tags
 from masthead.features.posts import jobs as post_jobs
 from masthead.features.posts.collection import post_revisions, posts
 from masthead.features.privacy import jobs as privacy_jobs
@@ -139,6 +139,8 @@ def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
         Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
         Chore("revisions.thin", hourly, partial(thinning.thin_due, parts.records, REVISIONS)),
         Chore("draft_links.sweep", hourly, partial(draft_links.delete_expired, parts.records)),
+        Chore("related.refresh", related.EVERY, parts.related.refresh),
+        Chore("related.sweep", timedelta(days=1), parts.related.sweep),
         Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),

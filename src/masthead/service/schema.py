@@ -47,6 +47,7 @@ from masthead.features.payments.tables import (
 from masthead.features.posts.collection import post_revisions, post_working_copies, posts
 from masthead.features.posts.draft_links import draft_links
 from masthead.features.posts.snippets import snippets
+from masthead.features.posts.tables import related_marks, related_posts
 from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import tag_changes
 from masthead.features.privacy.collection import gdpr_requests
@@ -157,6 +158,8 @@ bookkeeping = (
     member_links,
     sign_in_codes,
     import_items,
+    related_posts,
+    related_marks,
     view_counts,
     day_salts,
     day_readers,

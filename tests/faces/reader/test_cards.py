@@ -26,7 +26,7 @@ async def test_every_card_is_on_the_page_in_the_feeds_and_in_the_markdown(
         '<aside data-card="callout" class="mh-card mh-callout"><p class="mh-emoji">💡</p>',
         "<summary>How does it work?</summary>",
         '<a href="https://elsewhere.example/buy">Buy the book</a>',
-        '<audio src="https://files.example/horn.mp3" controls="">',
+        '<audio src="https://files.example/horn.mp3" controls="" preload="none">',
         f'poster="{picture}"',
         "<small>123 KB</small>",
         '<a href="/member/sign-up?back=/posts/fog">Join the coast</a>',

@@ -6,7 +6,6 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -87,9 +86,11 @@ async def test_nothing_is_asked_of_another_site_before_a_press(site: CardSite) -
     """The press needs no script."""
     page = await site.open("/posts/attack", java_script_enabled=False)
     await page.mouse.wheel(0, 5_000)
-    await asyncio.sleep(0.2)
-    assert page.outside == []
     player = page.frame_locator("iframe.mh-post")
+    # Both frames are loaded, as far as they are without a press.
+    await player.locator("a").wait_for()
+    await page.frame_locator("iframe.mh-own").locator("#done").wait_for()
+    assert page.outside == []
     async with page.expect_request(f"{MASTODON}/embed"):
         await player.locator("a").click()
     assert page.outside == [f"{MASTODON}/embed"]

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from tests.content.cards.every_card import OWN_HTML, every_card
 from tests.faces.admin.visitor import Visitor, staff
 from tests.faces.record_api.test_roles import upload
 from tests.world import Account, TenantWorld, World, records_of
@@ -15,6 +16,9 @@ from masthead.base.access_log import shown_path
 from masthead.base.caller import system
 from masthead.base.config.tokens import hash_token
 from masthead.engine.records.collection import Record
+from masthead.faces.reader.card_views import digest_of
+from masthead.faces.reader.pages.html_cards import address_of
+from masthead.features.posts.collection import posts
 from masthead.features.posts.draft_links import delete_expired, draft_links
 
 LINK = re.compile(r"https?://[^\s<]+(/draft/[\w-]+)")
@@ -215,3 +219,18 @@ async def test_links_are_for_those_who_may_edit_the_post(
 
 def test_the_log_has_no_token() -> None:
     assert shown_path("/draft/abc") == "/draft/***"
+
+
+async def test_an_authors_own_html_in_a_draft_has_no_page_of_its_own(
+    tenant: TenantWorld, owner: tuple[Visitor, Account]
+) -> None:
+    """A link that shows a draft opens nothing else: neither a frame of it nor its address."""
+    document = {"type": "doc", "content": [every_card()["html"]]}
+    post = await tenant.post(title="Eels", content_json=document)
+    answer = await opened(tenant, await made(owner[0], post))
+    assert "Vote here" in answer.text
+    assert "/share/html/" not in answer.text
+    address = f"{address_of(posts, post['id'])}{digest_of(OWN_HTML)}"
+    assert (await opened(tenant, address)).status_code == 404
+    await tenant.update("posts", post["id"], {"status": "published"})
+    assert (await opened(tenant, address)).status_code == 200

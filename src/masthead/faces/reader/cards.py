@@ -38,6 +38,7 @@ CARD_FIELDS = frozenset(
     }
 )
 BEFORE = "before"
+MOST_RELATED: Final = 3
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -89,6 +90,21 @@ async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card,
     return tuple(
         _card(request, item, authors, pictures, levels=levels.get(item["id"], ())) for item in items
     )
+
+
+async def related_to(request: SiteRequest, post_id: str) -> tuple[Card, ...]:
+    """The nearest posts that this reader can read."""
+    if not request.site_record["related_posts"]:
+        return ()
+    wanted = await request.services.related.ids_of(request.tenant_id, post_id)
+    if not wanted:
+        return ()
+    found = await request.records.find_related(
+        request.caller, posts, "id", wanted, limit=len(wanted), names=CARD_FIELDS
+    )
+    items = {each["id"]: each for each in found if as_post(each)["is_open"]}
+    nearest = [items[each] for each in wanted if each in items]
+    return await cards_of(request, nearest[:MOST_RELATED])
 
 
 async def _levels_of(

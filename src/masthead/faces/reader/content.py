@@ -243,6 +243,9 @@ class _PageWriter(_Writer):
         attributes = super()._attributes(token)
         if token.name == "pre":
             attributes["tabindex"] = "0"
+        if token.name in ("audio", "video") and not attributes.get("src", "").startswith("/"):
+            # Otherwise another site would learn who reads before anyone has pressed Play.
+            attributes["preload"] = "none"
         return attributes
 
     def _image(self, token: Token) -> str:

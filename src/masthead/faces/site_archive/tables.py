@@ -38,6 +38,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "trash": "What was deleted stays behind, and is deleted for good there.",
     "trash_items": "The records of the trash.",
     "undo_steps": "They can undo a change for an hour.",
+    "related_posts": "Made again of the posts.",
+    "related_marks": "How far that is.",
     "draft_links": "Links of the old address, which end within a month.",
     "sign_ins": "Sessions end: they are signed with the installation's secret.",
     "day_salts": "They belong to the readers of a day.",

@@ -94,6 +94,11 @@ site_settings = Collection(
             help="Whose comments wait until staff has approved them.",
         ),
         Flag(
+            name="related_posts",
+            default=True,
+            help="Whether a post ends with others on the same subject, by tags and words.",
+        ),
+        Flag(
             name="count_views",
             default=True,
             help="Whether views of the site's pages are counted: see Statistics in the admin. No "

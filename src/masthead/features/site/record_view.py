@@ -48,6 +48,7 @@ if TYPE_CHECKING:
                 "code_allowed",
                 "members_enabled",
                 "comments_enabled",
+                "related_posts",
                 "count_views",
                 "require_second_factor",
                 "editors_send_mailings",

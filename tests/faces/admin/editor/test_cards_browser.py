@@ -5,14 +5,19 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.browser import needs_chromium
+from tests.browser import Browser, needs_chromium
 from tests.content.cards.every_card import every_card
 from tests.faces.admin.editor.test_browser import PASTE, Desk, desk, post_id, saved, write
+from tests.faces.site_export.filled import entries, export
+from tests.features.media.test_copies import photo
+from tests.looks import EVERY_LOOK, accessibility, sideways
 
 pytestmark = needs_chromium
 __all__ = ["desk"]
@@ -71,7 +76,9 @@ def expected(name: str) -> dict[str, str]:
     return {VALUES[label]: value for label, value in FIELDS[name][1].items()}
 
 
-async def test_a_card_goes_from_the_slash_menu_to_the_site(desk: Desk) -> None:
+async def test_a_card_goes_from_the_slash_menu_to_readers_and_other_platforms(
+    desk: Desk, tmp_path: Path
+) -> None:
     page, stored = await written(desk, ["button", "callout"])
     assert [each["type"] for each in stored] == ["button", "callout"]
     assert stored[0]["attrs"] == expected("button")
@@ -90,6 +97,7 @@ async def test_a_card_goes_from_the_slash_menu_to_the_site(desk: Desk) -> None:
     await expect(page.locator("#text .card-callout .card-inside")).to_have_text(
         "Inside the callout."
     )
+    check_forms(await forms_of(desk, post_id(page), tmp_path), ["button", "callout"])
 
 
 async def test_a_pasted_address_becomes_an_embed_without_asking(desk: Desk) -> None:
@@ -105,22 +113,100 @@ async def test_a_pasted_address_becomes_an_embed_without_asking(desk: Desk) -> N
     assert below["content"][0]["text"] == "Below."
 
 
+@dataclass
+class Forms:
+    """The forms of a published post that readers and other platforms get."""
+
+    path: str
+    site: str
+    feed: str
+    mail: str
+    ghost: str
+    wordpress: str
+
+
+async def forms_of(desk: Desk, draft: str, folder: Path) -> Forms:
+    tenant = desk.server.tenant
+    post = await tenant.update("posts", draft, {"status": "published"})
+    path = f"/posts/{post['slug']}"
+    feed = (await tenant.guest.get("/feed.json")).json()["items"][0]["content_html"]
+    mail = await desk.owner.api.get(
+        f"/admin/posts/{draft}/email/page?as=free",
+        headers={"cookie": f"pb_auth={desk.owner.token}"},
+    )
+    files = {}
+    for form in ("ghost", "wxr"):
+        await export(tenant, form, folder / form)
+        content = (folder / form).read_bytes()
+        if content[:2] == b"PK":
+            content = b"".join(entries(folder / form).values())
+        files[form] = content.decode("utf-8", "replace").replace('\\"', '"')
+    site = (await tenant.guest.get(path)).text
+    return Forms(path, site, feed, mail.text, files["ghost"], files["wxr"])
+
+
+GHOST = {"join": "kg-signup-card", "html": "kg-card-begin: html"}
+WORDPRESS = {
+    **{"callout": "mh-callout", "bookmark": "wp:embed", "toggle": "wp:details"},
+    **{"join": "wp:button", "html": "wp:html"},
+}
+
+
+def check_forms(forms: Forms, names: list[str]) -> None:
+    for name in names:
+        assert f'data-card="{name}"' in forms.site, name
+        # Words that the author has typed.
+        label, typed = next(reversed(FIELDS[name][1].items()))
+        said = typed if VALUES[label] not in ("emoji", "html") else typed.strip("<b>/")
+        for where in (forms.feed, forms.mail, forms.ghost, forms.wordpress):
+            assert said in unescape(where), (name, said)
+        assert GHOST.get(name, f"kg-{name}-card") in forms.ghost, name
+        assert WORDPRESS.get(name, f"wp:{name}") in forms.wordpress, name
+
+
+async def add_gallery(page: Page) -> None:
+    await page.keyboard.type("/gallery")
+    await page.keyboard.press("Enter")
+    node = page.locator(".card-gallery")
+    await expect(node.get_by_label("Caption")).to_be_focused()
+    await page.keyboard.type("Two of them")
+    files = [
+        {"name": f"{each}.jpg", "mimeType": "image/jpeg", "buffer": photo((60 + each, 40))}
+        for each in range(2)
+    ]
+    await node.locator("input[type=file]").set_input_files(files)
+    await expect(node.locator(".card-pictures img")).to_have_count(2)
+    await page.locator("#text > p").last.click()
+
+
 @pytest.mark.sweep
-async def test_every_card_goes_from_the_slash_menu_to_the_site(desk: Desk) -> None:
+async def test_every_card_goes_from_the_slash_menu_to_readers_and_other_platforms(
+    desk: Desk, browser: Browser, tmp_path: Path
+) -> None:
     page, stored = await written(desk, list(FIELDS))
     assert [each["type"] for each in stored] == list(FIELDS)
     for each in stored:
         name = each["type"]
         assert each["attrs"].items() >= expected(name).items(), name
-    records = desk.server.world.parts.records
-    tenant = desk.server.tenant
-    await tenant.update("posts", post_id(page), {"status": "published"})
-    [post] = await records.find(
-        tenant.world.collection("posts"), {"id": post_id(page)}, tenant_id=tenant.id
-    )
-    shown = (await tenant.guest.get(f"/posts/{post['slug']}")).text
-    for name in FIELDS:
-        assert re.search(rf'data-card="{name}"', shown), name
+    await add_gallery(page)
+    await saved(page)
+    forms = await forms_of(desk, post_id(page), tmp_path)
+    check_forms(forms, list(FIELDS))
+    for where in (forms.site, forms.feed, forms.mail, forms.ghost, forms.wordpress):
+        assert "Two of them" in where
+    for scripts in (True, False):
+        context = await browser.new_context(java_script_enabled=scripts)
+        outside: list[str] = []
+        context.on("request", lambda sent, outside=outside: outside.append(sent.url))
+        reader = await context.new_page()
+        await reader.goto(desk.server.url + forms.path)
+        await expect(reader.locator("[data-card]")).to_have_count(len(FIELDS) + 1)
+        if scripts:
+            assert await sideways(reader) == {}
+            assert await accessibility(reader, EVERY_LOOK) == {}
+        # Neither of a player nor of a recording at another site.
+        assert [each for each in outside if not each.startswith(desk.server.url)] == []
+        await context.close()
 
 
 @pytest.mark.sweep

@@ -11,7 +11,7 @@ from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader import share_card
-from masthead.faces.reader.cards import cards_of, local_time
+from masthead.faces.reader.cards import cards_of, local_time, related_to
 from masthead.faces.reader.content import display
 from masthead.faces.reader.discussion import discussion_of
 from masthead.faces.reader.endpoint import Page
@@ -61,7 +61,8 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     modified = local_time(request, record["updated"])
     # Only its own excerpt: the beginning of the text follows below.
     shown = replace(card, excerpt=record["excerpt"])
-    page = PostPage(shown, html, modified, discussion, offer=offer)
+    related = await related_to(request, record["id"])
+    page = PostPage(shown, html, modified, discussion, related, offer=offer)
     viewed = Viewed(POST, record["id"])
     return Page("post.html", _post_head(request, record, card), page, viewed=viewed)
 

@@ -19,6 +19,7 @@ _ABOUT = (
 _READERS = (
     Ask("members_enabled", "Readers can become members"),
     Ask("comments_enabled", "Posts can be commented on"),
+    Ask("related_posts", "Posts end with others on the same subject"),
     Ask(
         "comments_by",
         "Who can comment",

@@ -1,0 +1,202 @@
+"""Related posts: for each published post, the others that share its tags and words.
+
+A chore works them out for the posts that have changed, some seconds after the change: it costs a
+change nothing. It goes through the posts in the order of `updated`, so that it also finds posts
+whose tag was renamed, and those that an import has brought. A post that is related is also put into
+the lists of the posts that it is related to. Who may see which is decided when a page is read.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from math import log
+from typing import Final
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.caller import Caller, system
+from masthead.base.ids import TenantId
+from masthead.content.texts.publication import PUBLISHED
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.filter.conditions import all_of, equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.search.terms import UNSPACED, words_of
+from masthead.features.posts.collection import posts
+from masthead.features.posts.related_rows import Mark, RelatedRows, Scores
+from masthead.features.posts.site import TAG_LIST, tag_slug
+
+EVERY: Final = timedelta(seconds=15)
+MOST: Final = 9
+"""Related posts that are stored. A page shows the first few that its reader may see."""
+SECONDS: Final = 0.3
+"""Time of one run: an import of many posts must not take the process from its readers."""
+_BATCH: Final = 20
+"""Posts of a site before the next site has its turn."""
+_LATE: Final = timedelta(seconds=10)
+"""After so long no change is committed any more with an earlier `updated`."""
+_SITES: Final = 50
+_TAGS, _WITH_TAG = 6, 20
+_WORDS, _WITH_WORD = 4, 10
+_FIELDS: Final = frozenset(
+    {"title", "excerpt", "summary", "tags", "status", "email_only", "published_at", "updated"}
+)
+_SHORTEST: Final = 4
+"""Letters of a word that says something. Shorter ones are mostly "the" and "and"."""
+_UNSPACED_PAIR: Final = re.compile(rf"(?=({UNSPACED.pattern}{{2}}))")
+_TAG_WEIGHT, _TITLE_WEIGHT, _TEXT_WEIGHT = 2.0, 1.0, 0.3
+
+
+class _Subject(msgspec.Struct, frozen=True):
+    """The tags and words of a post."""
+
+    tags: frozenset[str]
+    title: frozenset[str]
+    text: frozenset[str]
+
+    @property
+    def parts(self) -> frozenset[str]:
+        return self.tags | self.title | self.text
+
+
+class RelatedPosts:
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._rows = RelatedRows(records.database)
+        self.seconds = SECONDS
+
+    async def ids_of(self, tenant_id: TenantId, post_id: str) -> list[str]:
+        """The nearest first. Some may not be published any more."""
+        return [*await self._rows.read(tenant_id, post_id)]
+
+    async def sweep(self) -> None:
+        """Removes what was worked out for posts that are deleted for good."""
+        await self._rows.remove_lost()
+
+    async def refresh(self) -> None:
+        """The posts that have changed since the last run, as far as the time of a run reaches."""
+        until = time.monotonic() + self.seconds
+        for mark in await self._rows.changed_sites(_SITES):
+            await self._refresh_site(mark, until)
+            if time.monotonic() > until:
+                return
+
+    async def _refresh_site(self, mark: Mark, until: float) -> None:
+        caller, now = system(mark.tenant_id), self._records.clock()
+        after = (mark.updated, mark.post_id) if mark.updated else None
+        wanted = ListRequest(
+            per_page=_BATCH, sort="updated", after=after, names=_FIELDS, skip_total=True
+        )
+        found = (await self._records.page(caller, posts, wanted)).items
+        changes = done = 0
+        for each in found:
+            changes += await self._refresh_post(caller, each)
+            done += 1
+            if time.monotonic() > until:
+                break
+        if done == len(found) < _BATCH:
+            # What is committed late is looked at again with the next change of the site.
+            place = (max(mark.updated, clock.to_text(now - _LATE)), "")
+            version = mark.version + changes
+        else:
+            place = (found[done - 1]["updated"], found[done - 1]["id"])
+            # There are more: the next run begins here.
+            version = -1
+        await self._rows.write_mark(Mark(mark.tenant_id, version, *place))
+
+    async def _refresh_post(self, caller: Caller, post: Record) -> int:
+        """How many changes of the site that took: none, or one."""
+        tenant_id = caller.tenant_id
+        assert tenant_id is not None
+        before = await self._rows.read(tenant_id, post["id"])
+        is_shown = post["status"] == PUBLISHED and not post["email_only"]
+        after = await self._find(caller, post) if is_shown else {}
+        lists: dict[str, Scores] = {post["id"]: after} if after != before else {}
+        for other in before.keys() | after.keys():
+            theirs = await self._rows.read(tenant_id, other)
+            changed = _with_score(theirs, post["id"], after.get(other))
+            if changed != theirs:
+                lists[other] = changed
+        if not lists:
+            return 0
+        async with self._records.unit(caller, emit_events=False) as unit:
+            there = await unit.existing(posts, sorted(lists), by="id")
+            for post_id in sorted(lists.keys() & there):
+                await self._rows.write(unit, post_id, lists[post_id])
+        return 1
+
+    async def _find(self, caller: Caller, post: Record) -> Scores:
+        subject = _subject(post)
+        found: dict[str, _Subject] = {}
+        for wanted in _searches(post, subject):
+            for each in (await self._records.page(caller, posts, wanted)).items:
+                found.setdefault(each["id"], _subject(each))
+        found.pop(post["id"], None)
+        return nearest(subject, found)
+
+
+def _searches(post: Record, subject: _Subject) -> Iterable[ListRequest]:
+    """The newest posts of each tag, and those with one of the longest words of the title."""
+    for tag in _tags(post)[:_TAGS]:
+        yield ListRequest(
+            per_page=_WITH_TAG, listing=(TAG_LIST, tag_slug(tag)), names=_FIELDS, skip_total=True
+        )
+    shown = all_of([equals("status", PUBLISHED), equals("email_only", False)]) or ""
+    for word in sorted(subject.title, key=lambda each: (-len(each), each))[:_WORDS]:
+        yield ListRequest(
+            per_page=_WITH_WORD, search=f'"{word}"', filter=shown, names=_FIELDS, skip_total=True
+        )
+
+
+def nearest(subject: _Subject, others: Mapping[str, _Subject]) -> Scores:
+    """Weighs what few have in common more than what many have."""
+    frequency = Counter(part for each in others.values() for part in each.parts)
+    total = len(others)
+
+    def weight(shared: frozenset[str]) -> float:
+        return sum(log(1 + total / frequency[part]) for part in shared)
+
+    scores = {
+        post_id: round(
+            _TAG_WEIGHT * weight(subject.tags & each.tags)
+            + _TITLE_WEIGHT * weight(subject.title & each.title)
+            + _TEXT_WEIGHT * weight((subject.title | subject.text) & (each.title | each.text)),
+            3,
+        )
+        for post_id, each in others.items()
+    }
+    return _best(scores)
+
+
+def _best(scores: Scores) -> Scores:
+    ordered = sorted(scores.items(), key=lambda each: (-each[1], each[0]))
+    return {post_id: score for post_id, score in ordered[:MOST] if score > 0}
+
+
+def _with_score(scores: Scores, post_id: str, score: float | None) -> Scores:
+    others = {each: value for each, value in scores.items() if each != post_id}
+    return _best(others if score is None else {**others, post_id: score})
+
+
+def _subject(post: Record) -> _Subject:
+    # With a mark: a tag is no word.
+    tags = frozenset(f"#{tag_slug(each)}" for each in _tags(post))
+    text = f"{post['excerpt']} {post['summary']}"
+    return _Subject(tags, _words(post["title"]), _words(text))
+
+
+def _tags(post: Record) -> Sequence[str]:
+    given = post["tags"]
+    # In what the engine reads for answers, a list is still JSON.
+    found: Sequence[str] = msgspec.json.decode(given) if isinstance(given, msgspec.Raw) else given
+    return found
+
+
+def _words(text: str) -> frozenset[str]:
+    long = {word for word in words_of(text) if len(word) >= _SHORTEST}
+    return frozenset(long | set(_UNSPACED_PAIR.findall(text)))
