@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from yarl import URL
 
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 CALLS_PER_HOST = 8
 CONNECT_SECONDS = 5.0
 CHECK_SECONDS = 3.0
+
+
+class CallLimits(TypedDict, total=False):
+    timeout_seconds: float
+    max_answer_bytes: int
+    share: str
+    """Calls of another one, such as another site, don't wait for the same slots."""
 
 
 class OutboundClient:
@@ -66,44 +73,16 @@ class OutboundClient:
         await self._own_lookup.close()
 
     async def post(
-        self,
-        url: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        timeout_seconds: float = 10.0,
-        max_answer_bytes: int = 2048,
-        share: str = "",
+        self, url: str, body: bytes, headers: Mapping[str, str], **limits: Unpack[CallLimits]
     ) -> Answer:
-        """One call, without redirects; waiting for a slot does not count as its time. Calls of
-        another share, such as another site, don't wait for the same slots."""
-        return await self._call(
-            url,
-            body,
-            headers,
-            timeout_seconds=timeout_seconds,
-            max_answer_bytes=max_answer_bytes,
-            share=share,
-        )
+        """One call, without redirects; waiting for a slot does not count as its time."""
+        return await self._call(url, body, headers, **limits)
 
     async def get(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        *,
-        timeout_seconds: float = 10.0,
-        max_answer_bytes: int,
-        share: str = "",
+        self, url: str, headers: Mapping[str, str], **limits: Unpack[CallLimits]
     ) -> Answer:
         """The same without a body: for a document of which no redirect may lead away."""
-        return await self._call(
-            url,
-            None,
-            headers,
-            timeout_seconds=timeout_seconds,
-            max_answer_bytes=max_answer_bytes,
-            share=share,
-        )
+        return await self._call(url, None, headers, **limits)
 
     async def _call(
         self,
@@ -111,9 +90,9 @@ class OutboundClient:
         body: bytes | None,
         headers: Mapping[str, str],
         *,
-        timeout_seconds: float,
-        max_answer_bytes: int,
-        share: str,
+        timeout_seconds: float = 10.0,
+        max_answer_bytes: int = 2048,
+        share: str = "",
     ) -> Answer:
         target = parse_url(url, WEBHOOKS)
         calls = await self._calls_of(WEBHOOKS)
