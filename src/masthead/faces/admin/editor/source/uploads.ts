@@ -147,7 +147,7 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
   await attempt();
 }
 
-function kilobytes(bytes: number): string {
+export function kilobytes(bytes: number): string {
   return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 

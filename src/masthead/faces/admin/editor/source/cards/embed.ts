@@ -1,4 +1,4 @@
-import { element } from "../elements.ts";
+import { element, icon } from "../elements.ts";
 import { host, picture, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { lookButton } from "./look.ts";
@@ -18,7 +18,7 @@ export const EMBED: CardDeclaration = {
     element(
       "div",
       { class: "card-link" },
-      picture(values.image),
+      element("span", { class: "card-still" }, picture(values.image), icon("play")),
       element("strong", {}, text(values.title) || text(values.url)),
       element("small", {}, text(values.provider) || host(values.url)),
     ),

@@ -1,6 +1,7 @@
 import { element, icon } from "../elements.ts";
 import { text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
+import { kilobytes } from "../uploads.ts";
 
 export const FILE: CardDeclaration = {
   name: "file",
@@ -13,5 +14,16 @@ export const FILE: CardDeclaration = {
     { name: "src", label: "Address of the file", kind: "url" },
   ],
   file: { accept: "", taken: (_, { url: src, filename, size }) => ({ src, name: filename ?? null, size: size ?? null }) },
-  show: ({ src, name }) => (src ? [element("span", { class: "card-link" }, icon("download"), text(name) || text(src))] : []),
+  show: ({ src, name, size }) =>
+    src
+      ? [
+          element(
+            "span",
+            { class: "card-link" },
+            icon("download"),
+            element("strong", {}, text(name) || text(src)),
+            Number(size) ? element("small", {}, kilobytes(Number(size))) : null,
+          ),
+        ]
+      : [],
 };

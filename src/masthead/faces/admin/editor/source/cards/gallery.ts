@@ -1,4 +1,4 @@
-import { button, element } from "../elements.ts";
+import { element, iconButton } from "../elements.ts";
 import { picture, text } from "./card.ts";
 import type { CardDeclaration, Values } from "./card.ts";
 
@@ -25,8 +25,12 @@ function row(all: Values[], at: number, change: (values: Values) => void): HTMLE
     {},
     picture(all[at].src),
     alt,
-    at > 0 ? button("Earlier", () => change({ images: moved }), "quiet") : null,
-    button("Take out", () => change({ images: all.filter((_, index) => index !== at) }), "quiet"),
+    element(
+      "div",
+      { class: "card-over" },
+      at > 0 ? iconButton("arrow-left", `Move picture ${at + 1} forward`, () => change({ images: moved })) : null,
+      iconButton("x", `Take out picture ${at + 1}`, () => change({ images: all.filter((_, index) => index !== at) })),
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { element } from "../elements.ts";
+import { text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 
 export const HTML: CardDeclaration = {
@@ -8,5 +9,8 @@ export const HTML: CardDeclaration = {
   words: "embed widget code script",
   attributes: ["html"],
   fields: [{ name: "html", label: "HTML", kind: "long", placeholder: "<p>…</p>" }],
-  show: () => [element("p", { class: "hint" }, "The site shows it in a frame of its own, apart from the page.")],
+  show: ({ html }) => [
+    html ? element("pre", { class: "card-source", "aria-hidden": "true" }, text(html)) : "",
+    element("p", { class: "hint" }, "The site shows it in a frame of its own, apart from the page."),
+  ],
 };

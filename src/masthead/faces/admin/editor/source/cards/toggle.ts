@@ -1,4 +1,4 @@
-import { element } from "../elements.ts";
+import { element, icon } from "../elements.ts";
 import { text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 
@@ -10,5 +10,5 @@ export const TOGGLE: CardDeclaration = {
   attributes: ["summary"],
   fields: [{ name: "summary", label: "Line that opens it" }],
   holds: true,
-  show: (values) => [element("strong", {}, text(values.summary))],
+  show: (values) => [icon("chevron-down"), element("strong", {}, text(values.summary))],
 };
