@@ -23,7 +23,6 @@ from masthead.identity.tenants import TenantStatus, tenants
 from masthead.service.background import mailing_worker
 
 ENDED = ("sent", "failed", "uncertain", "unsubscribed")
-NO_MAILBOX = "550 5.1.1 no such user here"
 
 
 def link_in(letter: EmailMessage, header: str = "List-Unsubscribe") -> str:

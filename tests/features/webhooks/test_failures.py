@@ -32,7 +32,6 @@ from masthead.features.webhooks.schedule import MAX_JITTER
 from masthead.features.webhooks.sending import ATTEMPT_SECONDS
 
 CUSTOM = RetryPolicy((10, 5), disable_after=2)
-POLICIES = pytest.mark.parametrize("policy", [A, B, CUSTOM], ids=["a", "b", "custom"])
 
 
 @dataclass(frozen=True)

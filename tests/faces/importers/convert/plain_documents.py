@@ -13,7 +13,6 @@ SAME = {"b": "strong", "i": "em", "del": "s", "strike": "s"}
 MARKS = {"strong", "em", "u", "s", "mark", "sub", "sup", "code", "a"}
 WRAPPERS = {"div", "figure", "span", "picture", "tbody", "thead", "label"}
 IDLE = {"input", "source"}
-FLOW = {"doc", "li", "blockquote", "td", "th"}
 
 
 @dataclass
