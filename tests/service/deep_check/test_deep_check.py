@@ -24,9 +24,9 @@ from masthead.service.deep_check.faults import Look
 from masthead.service.deep_check.progress_file import Progress, ProgressFile, Reported
 from masthead.service.deep_check.run import DeepCheck
 from masthead.service.schema import registry, tables
-from masthead.storage.database import EVERY_TENANT
+from masthead.storage.database import EVERY_TENANT, Bound, Statement
 from masthead.storage.full_text import documents
-from masthead.storage.snapshot import open_snapshots
+from masthead.storage.snapshot import SqliteSnapshot, open_snapshots
 
 
 @pytest.fixture(scope="module")
@@ -390,3 +390,18 @@ async def test_every_declared_kind_of_row_is_checked() -> None:
         assert f"records/{each.name}" in names
         assert (f"counters/{each.name}" in names) == bool(each.counters or each.sums)
         assert not each.files or f"files/{each.name}" in names
+
+
+async def test_items_are_looked_up_by_their_whole_key(site: Site) -> None:
+    """Otherwise each batch would read all rows of the collection."""
+    assert await faults(site) == []
+    statement = site.look.statement("items by key", lambda: sa.select())
+    values = dict.fromkeys(statement.names, "")
+    async with site.look.snapshot() as snapshot:
+        if not isinstance(snapshot, SqliteSnapshot):
+            return
+        explained = Statement(f"EXPLAIN QUERY PLAN {statement.text}", statement.names, {})
+        plan = await snapshot.fetch(Bound(explained, statement.bind(values)))
+    steps = [detail for *_, detail in plan if "listed_values" in detail]
+    assert steps
+    assert all("record_id=?" in each for each in steps)

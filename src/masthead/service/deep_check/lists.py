@@ -121,17 +121,16 @@ def _key() -> list[Any]:
     return [listed_values.c[name] for name in _KEY]
 
 
-def _by_keys() -> sa.Select[Any]:
-    keys = [
-        sa.and_(
-            *(
-                listed_values.c[name] == sa.bindparam(f"{name}_{number}", required=True)
-                for name in _KEY
-            )
-        )
-        for number in range(_KEYS)
+def _by_keys() -> sa.CompoundSelect[Any]:
+    """A lookup for each key: with one condition for all of them, SQLite would read the whole
+    collection's rows."""
+    return sa.union_all(*(sa.select(*_key()).where(*_own(), *_is(n)) for n in range(_KEYS)))
+
+
+def _is(number: int) -> list[Any]:
+    return [
+        listed_values.c[name] == sa.bindparam(f"{name}_{number}", required=True) for name in _KEY
     ]
-    return sa.select(*_key()).where(*_own(), sa.or_(*keys))
 
 
 def _after() -> sa.Select[Any]:
