@@ -40,7 +40,7 @@ def main() -> int:
             [*command, str(corpus), str(findings)], capture_output=True, text=True, errors="replace"
         )
         took = time.monotonic() - began
-        (BUILD / f"{name}.log").write_text(done.stderr)
+        (BUILD / f"{name}.log").write_text(done.stdout + done.stderr)
         counts = [int(a or b) for a, b in _DONE.findall(done.stderr)]
         covered = [int(each) for each in _COVERED.findall(done.stderr)]
         number = max(counts, default=0)

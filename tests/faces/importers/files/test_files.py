@@ -151,6 +151,15 @@ def a_name_with_a_newline(path: Path) -> None:
     packed(path, {"a\nb": b""})
 
 
+def a_file_without_a_name(path: Path) -> None:
+    """In the directory of the archive, by the length of the name."""
+    packed(path, {"a": b"1"})
+    content = bytearray(path.read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    struct.pack_into("<2H", content, entry + 28, 0, 1)
+    path.write_bytes(content)
+
+
 def the_same_name_twice(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a", b"1")
@@ -224,6 +233,7 @@ def a_huge_directory(path: Path) -> None:
         (an_absolute_name, "leads out of it"),
         (a_drive, "leads out of it"),
         (a_name_with_a_newline, "control characters"),
+        (a_file_without_a_name, "without a name"),
         (the_same_name_twice, "two files with the same name"),
         (the_same_name_by_separators, "two files with the same name"),
         (a_link, "a link"),

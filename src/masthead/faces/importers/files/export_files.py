@@ -263,6 +263,8 @@ def _checked_entries(archive: zipfile.ZipFile, archive_size: int) -> dict[str, z
 def _checked_name(entry: zipfile.ZipInfo) -> str:
     if any(character < " " for character in entry.orig_filename):
         raise BadFile("The archive holds a file name with control characters.")
+    if not entry.filename:
+        raise BadFile("The archive holds a file without a name.")
     name = entry.filename.replace("\\", "/")
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or parts[0].endswith(":"):
