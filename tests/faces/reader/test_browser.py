@@ -19,7 +19,9 @@ from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
 from tests.faces.reader.sample_site import SampleSite, running
 from tests.faces.reader.samples import PAGES
-from tests.looks import EVERY_LOOK, WIDE, accessibility, sideways
+from tests.faces.reader.themed import OTHER_THEMES
+from tests.looks import EVERY_LOOK, WIDE, accessibility, reached_by_tab, sideways
+from tests.tiers import representatives
 
 pytestmark = needs_chromium
 
@@ -34,6 +36,11 @@ SEEN_EVERYWHERE = (
     "tiers-member",
 )
 """One of each kind of page, for what takes a second a page."""
+
+THEMED_PAGES = (
+    *("home", "post", "paywall", "archive", "search", "not-found", "author", "tiers-member"),
+    *("account", "sign-in"),
+)
 
 WIDTHS = (320, 375, 480, 640, 768, 1024, 1280, 1920)
 
@@ -77,8 +84,30 @@ async def test_a_page_is_for_everyone_and_never_scrolls_sideways(site: Site, nam
     assert problems == {}
 
 
+_THEMED = [f"{theme}/{name}" for theme in OTHER_THEMES for name in THEMED_PAGES]
+
+
+@pytest.mark.parametrize("name", representatives(_THEMED))
+async def test_another_theme_is_for_everyone_too(site: Site, name: str) -> None:
+    page = await opened(site)
+    await site.open(name, page)
+    problems = await sideways(page, WIDTHS)
+    problems |= await accessibility(page, EVERY_LOOK)
+    problems |= await reached_by_tab(page)
+    await page.evaluate("document.documentElement.dir = 'rtl'")
+    for width in (375, 1280):
+        await page.set_viewport_size({"width": width, "height": 800})
+        wider = "document.documentElement.scrollWidth > innerWidth"
+        if await page.evaluate(wider):
+            problems[f"from right to left, {width}"] = [name]
+    await page.context.close()
+    assert problems == {}
+
+
 @pytest.mark.parametrize(
-    "names", [["post"], pytest.param(SEEN_EVERYWHERE, marks=pytest.mark.sweep)], ids=["post", "all"]
+    "names",
+    [["post"], pytest.param((*SEEN_EVERYWHERE, *_THEMED), marks=pytest.mark.sweep)],
+    ids=["post", "all"],
 )
 async def test_nothing_moves_while_a_page_loads(site: Site, names: Sequence[str]) -> None:
     """Each page for the first time, on a slow line: fonts and pictures come after the text."""

@@ -91,6 +91,9 @@ async def test_a_copy_in_the_same_installation_sends_nothing(world: World, tmp_p
     with pytest.raises(WrongPassphrase):
         await import_site(world.parts, file, slug="second", passphrase="another passphrase")
     done, site = await imported(world, file, slug="second")
+    [settings] = site["site_settings"]
+    assert settings["head_html"]
+    assert settings["code_allowed"] is False
     assert done.secrets_left_out
     rows = await rows_of_tenant(world.parts.database, done.tenant_id)
     assert not rows["events"]

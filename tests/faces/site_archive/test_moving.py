@@ -17,11 +17,12 @@ PASSPHRASE = "correct horse battery"
 RENEWED = {
     "_superusers": ("token_key",),
     "blog_members": ("token_key",),
-    "site_settings": ("former_link_keys",),
+    "site_settings": ("former_link_keys", "code_allowed"),
+    "tags": ("slug",),
     "tenants": ("per_minute", "per_hour", "per_day", "mails_per_month"),
 }
-"""Sessions end, limits are set anew, and the keys of links are joined by those of the installation
-that it leaves."""
+"""Sessions end, limits and the permission for code are given anew, slugs of tags are made of their
+names, and the keys of links are joined by those of the installation that it leaves."""
 
 
 def installation(engine: str, folder: Path, **environment: str) -> Installation:
