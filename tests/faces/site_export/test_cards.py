@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from tests.content.cards.every_card import document
 from tests.content.cards.random_cards import DOCUMENTS
@@ -16,6 +17,8 @@ from masthead.faces.importers.platforms.ghost.bodies import body_of
 from masthead.faces.importers.platforms.wordpress.attachments import Attachments
 from masthead.faces.importers.platforms.wordpress.body import to_html
 from masthead.faces.importers.source import SourcePost
+
+_BOLD = [{"type": "bold"}]
 
 
 def through_ghost(html: str) -> str | None:
@@ -45,6 +48,27 @@ def test_every_card_is_written_in_the_form_of_the_platform() -> None:
     assert "data-card" not in ghost
     assert through_ghost(html) == html
     assert through_wordpress(html) == html
+
+
+@pytest.mark.parametrize("width", [None, "wide", "full"])
+@pytest.mark.parametrize("crop", [None, "16:9", "1:1"])
+def test_the_width_and_the_crop_of_a_picture_come_back(width: str | None, crop: str | None) -> None:
+    words = {"type": "paragraph", "content": [{"type": "text", "text": "Words"}]}
+    shape = {"src": "/a.jpg", "alt": "A", "width": 90, "height": 60, "layout": width, "crop": crop}
+    caption = [{"type": "text", "text": "The "}, {"type": "text", "text": "sea", "marks": _BOLD}]
+    figures = [
+        {"type": "figure", "attrs": shape, "content": caption},
+        {"type": "figure", "attrs": {**shape, "href": "/b"}},
+    ]
+    html = render({"type": "doc", "content": [words, figures[0], words, figures[1]]}) or ""
+    assert through_ghost(html) == html
+    assert through_wordpress(html) == html
+    if width:
+        assert f'class="kg-card kg-image-card kg-width-{width}"' in for_ghost(html)
+        assert f'"align":"{width}"' in for_wordpress(html)
+        assert f"wp-block-image align{width}" in for_wordpress(html)
+    if crop:
+        assert f"aspect-ratio:{crop.replace(':', '/')};object-fit:cover" in for_wordpress(html)
 
 
 @settings(max_examples=rounds(40, 300), deadline=None)

@@ -53,7 +53,7 @@ def element_at(tokens: Sequence[Token], at: int) -> CardElement | None:
         after = at + card.head(tokens[at : at + 5])
         own, end = tokens[at:after], ""
     else:
-        after = _end_of(tokens, at)
+        after = end_of(tokens, at, _MOST_TOKENS)
         own, end = tokens[at:after], f"</{card.tag}>"
         if not own:
             return None
@@ -69,10 +69,10 @@ _MOST_TOKENS: Final = 60
 """More than the element of a card has that holds no blocks."""
 
 
-def _end_of(tokens: Sequence[Token], at: int) -> int:
-    """`at` for an element that is no card's."""
+def end_of(tokens: Sequence[Token], at: int, most: int) -> int:
+    """The index after the element that begins at `at`; `at` if it has more than `most` tokens."""
     depth = 0
-    for after in range(at, min(len(tokens), at + _MOST_TOKENS)):
+    for after in range(at, min(len(tokens), at + most)):
         kind, name, _ = tokens[after]
         if kind == "end":
             depth -= 1

@@ -32,6 +32,7 @@ from masthead.faces.importers.convert.image_urls import (
     host_of,
     original_of,
 )
+from masthead.faces.importers.convert.picture_shapes import with_shapes
 from masthead.faces.importers.source import SourcePost
 
 LARGE = 200_000
@@ -58,7 +59,7 @@ class Prepared(Struct, frozen=True):
 
 def prepare(post: SourcePost, site_url: str) -> Prepared:
     """`site_url` is the base of relative addresses; '' if unknown."""
-    clean, tokens = cleaned(post.html)
+    clean, tokens = cleaned(with_shapes(post.html))
     html = with_embeds(clean)
     if html != clean:
         tokens = tokens_of(html)

@@ -16,6 +16,7 @@ from masthead.content.cards.catalog import CARDS
 from masthead.content.cards.embed import CARD as EMBED
 from masthead.content.cards.gallery import galleries
 from masthead.content.cards.providers import player_of
+from masthead.content.html.card_attributes import WIDTHS
 from masthead.faces.importers.platforms.ghost.markdown import render_markdown
 from masthead.faces.importers.source import PAYWALL
 
@@ -114,7 +115,10 @@ def _image(card: Card) -> str:
     href = _text(card, "href")
     inside = f"<a{attribute('href', href)}>{picture}</a>" if href else picture
     caption = _inline(card, "caption")
-    return _figure(inside, caption) if caption else f"<p>{inside}</p>"
+    width = _text(card, "cardWidth")
+    if width not in WIDTHS:
+        return _figure(inside, caption) if caption else f"<p>{inside}</p>"
+    return f'<figure data-width="{width}">{inside}<figcaption>{caption}</figcaption></figure>'
 
 
 def _paragraph(inside: str) -> str:
