@@ -115,6 +115,7 @@ def faces(
     v1_cache = AnswerCache(services.versions, counts=CACHES["v1"])
     v1 = V1Answers(services, services.idempotency, v1_cache)
     token = settings.metrics.token if settings.metrics else None
+    readers = (*reader_routes(site), *member_page_routes(site, services))
     routes = Dispatch(
         [
             *record_routes(RecordStore(services, services.realtime, services.guest_answers)),
@@ -139,12 +140,12 @@ def faces(
             *([LazyRoute(MCP_PATH, mcp)] if has_mcp() else ()),
             *well_known_routes(settings, services.records.clock),
             *draft_routes(site),
-            *reader_routes(site),
-            *member_page_routes(site, services),
+            *readers,
             *services.accents.routes(),
             *assets_routes(*assets),
         ],
         fallback=elsewhere,
+        in_languages=readers,
     )
     responders = error_responders(settings, admin.error_answer)
     observer = join_observers(metrics.requests if metrics else None, traces, services.views)

@@ -117,12 +117,27 @@ class LazyRoute(_Path, frozen=True):
     face: LazyFace
 
 
+_IN_A_LANGUAGE = re.compile(r"(/[a-z]{2,3}(?:-[a-z0-9]{2,8})*)(/.*)", re.DOTALL)
+"""A language tag in lower case, and the rest of the path."""
+
+
 class Dispatch:
     """Routes have distinct paths."""
 
-    def __init__(self, routes: Iterable[Route | LazyRoute], fallback: Route) -> None:
+    def __init__(
+        self,
+        routes: Iterable[Route | LazyRoute],
+        fallback: Route,
+        in_languages: Iterable[Route] = (),
+    ) -> None:
+        """`in_languages`: the routes that paths below a language lead to as well, such as
+        `/de/archive`. Whether the site has the language is for their handlers to find out."""
         self.routes = tuple(routes)
         self._fallback = fallback
+        self._own = {each.path.split("/")[1] for each in self.routes}
+        """The first segments of paths that are no languages, such as `api`."""
+        below = tuple(in_languages)
+        self._in_languages = Dispatch(below, fallback) if below else None
         self._exact: dict[str, Route | LazyRoute] = {}
         self._by_prefix: dict[str, list[Route | LazyRoute]] = defaultdict(list)
         for each in self.routes:
@@ -140,6 +155,16 @@ class Dispatch:
     def find(self, request: Request) -> Route | LazyRoute:
         """The route of the path, whose parameters become the request's."""
         path = request.scope["path"]
+        found = self._find(request, path)
+        if found is not None:
+            return found
+        parts = _IN_A_LANGUAGE.fullmatch(path) if self._in_languages is not None else None
+        if self._in_languages is None or parts is None or parts[1][1:] in self._own:
+            return self._fallback
+        request.language_root, rest = parts[1], parts[2]
+        return self._in_languages._find(request, rest) or self._fallback
+
+    def _find(self, request: Request, path: str) -> Route | LazyRoute | None:
         exact = self._exact.get(path)
         if exact is not None:
             return exact
@@ -148,7 +173,7 @@ class Dispatch:
             if parameters is not None:
                 request.path_parameters = parameters
                 return route
-        return self._fallback
+        return None
 
 
 def _prefix(path: str) -> str:

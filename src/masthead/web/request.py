@@ -43,6 +43,7 @@ class Request(Sender):
         "is_https",
         "is_staff_known",
         "key",
+        "language_root",
         "path_parameters",
         "policy",
         "receive",
@@ -76,6 +77,8 @@ class Request(Sender):
         self.route = ""
         """The template of its path; '' before one was found."""
         self.path_parameters: dict[str, str] = {}
+        self.language_root = ""
+        """The beginning of a path that may name a language of the site, such as `/de`."""
         self.policy: Policy | None = None
         """The policy of its route."""
         self.error: MastheadError | None = None
@@ -106,6 +109,11 @@ class Request(Sender):
     def path(self) -> str:
         path: str = self.scope["path"]
         return path
+
+    @property
+    def own_path(self) -> str:
+        """Without the part that may name a language."""
+        return self.path[len(self.language_root) :]
 
     @property
     def query_string(self) -> bytes:

@@ -49,7 +49,7 @@ async def _posts(tenant: TenantWorld, owner: Account) -> None:
     await delete(owner, "posts", draft["id"])
     published = await tenant.published(title="Spring")
     await delete(owner, "posts", published["id"])
-    letter = await tenant.published(title="Only for you", email_only=True)
+    letter = await tenant.published(title="Only for you", language="fr", email_only=True)
     await tenant.update("posts", letter["id"], {"excerpt": "A letter"})
     await tenant.update("posts", letter["id"], {"status": "draft"})
     await delete(owner, "posts", letter["id"])

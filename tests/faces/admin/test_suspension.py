@@ -69,6 +69,7 @@ OPEN = {
     "/member/account/connections",
     "/member/account/email",
     "/member/account/export",
+    "/member/account/language",
     "/member/account/name",
     "/member/account/newsletter",
     "/member/account/newsletters",

@@ -533,6 +533,7 @@ async def test_a_members_forms_need_the_token_of_the_page(site: TenantWorld) -> 
         ("/member/account/name", {"name": "Eve"}),
         ("/member/account/newsletter", {"newsletter": "true"}),
         ("/member/account/comment-mails", {"comment_mails": "false"}),
+        ("/member/account/language", {"language": "en"}),
         ("/member/account/email", {"email": "eve@example.com"}),
         ("/member/sign-out", {"form_token": "x"}),
         ("/member/delete", {"phrase": "DELETE MY DATA"}),

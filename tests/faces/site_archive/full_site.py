@@ -17,6 +17,7 @@ from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.file import File
+from masthead.engine.records.fields.languages import LanguageTags
 from masthead.engine.records.fields.relation import Relation
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.secrets import Hash, Secret
@@ -161,6 +162,8 @@ class Filling:
             targets = self.ids[field.to]
             # The first record of a collection may name its last one, which comes later.
             return targets[-1] if field.to == collection.name else targets[position % len(targets)]
+        if isinstance(field, LanguageTags):
+            return ["de", "pt-BR"]
         if isinstance(field, TextList):
             if isinstance(field, RelationList) or field.max_length == ids.LENGTH:
                 return list(self.ids["_superusers"][:2])

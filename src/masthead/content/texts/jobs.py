@@ -1,4 +1,5 @@
-"""The worker's job for texts: cleaning those again that older rules have cleaned, or none."""
+"""The worker's jobs for texts: cleaning those again that older rules have cleaned, or none, and
+putting them into the editions of a site whose languages have changed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Final
 
 from masthead.base.caller import Caller, system
 from masthead.content.html.clean_texts import RULES, clean_or_plain
+from masthead.content.texts.languages import EDITIONS_JOB
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.changes import PreparedTexts
 from masthead.engine.records.collection import Collection
@@ -14,7 +16,7 @@ from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
 
 CLEAN_JOB: Final = "texts.clean"
-CONCURRENCY: Final = {CLEAN_JOB: 1}
+CONCURRENCY: Final = {CLEAN_JOB: 1, EDITIONS_JOB: 1}
 BATCH: Final = 20
 """Texts in memory at a time; each may hold megabytes."""
 
@@ -35,7 +37,30 @@ def handlers(records: Records, collections: Sequence[Collection]) -> Mapping[str
                 await _clean(records, caller, collection, [each["id"] for each in found])
                 after = (found[-1]["created"], found[-1]["id"])
 
-    return {CLEAN_JOB: clean_again}
+    async def put_into_editions(job: Job) -> None:
+        """`texts.editions`: those with a language. Goes on where it was ended: what is where it
+        belongs stays as it is."""
+        caller = system(job.tenant_id)
+        for collection in collections:
+            after = None
+            while True:
+                wanted = ListRequest(
+                    per_page=BATCH,
+                    after=after,
+                    filter="language != ''",
+                    names=frozenset({"created"}),
+                    skip_total=True,
+                )
+                found = (await records.page(caller, collection, wanted)).items
+                if not found:
+                    break
+                async with records.unit(caller, emit_events=False) as unit:
+                    for each in await unit.find_some(collection, [each["id"] for each in found]):
+                        # Its stamps follow from the settings as they are now.
+                        await unit.stamp(collection, each, {})
+                after = (found[-1]["created"], found[-1]["id"])
+
+    return {CLEAN_JOB: clean_again, EDITIONS_JOB: put_into_editions}
 
 
 async def _clean(

@@ -139,12 +139,19 @@ _EMAIL_ONLY = Fact(
     True,
     where_true=True,
 )
-_POST_WHILE_PUBLIC = (*_POST, _PUBLISHED, _TENANT, _EMAIL_ONLY)
+_LANGUAGE = Fact(
+    "language",
+    "The language of the text, as a tag such as `de`. Left out if it is the site's own.",
+    "de",
+    where_true=True,
+)
+_POST_WHILE_PUBLIC = (*_POST, _PUBLISHED, _TENANT, _EMAIL_ONLY, _LANGUAGE)
 _ANY_POST = (
     *_POST,
     Fact("published_at", "When it became public; null for a draft.", _MOMENT, nullable=True),
     _TENANT,
     _EMAIL_ONLY,
+    _LANGUAGE,
 )
 _PAGE = (
     Fact("page_id", "The page's id.", "p2a4c6e8g0i2k4m", shows="id"),

@@ -88,6 +88,7 @@ def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
         ),
         Ask("seo_title", "Title for search engines", "If empty, the title."),
         Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
+        Ask("language", "Language", "Its address and its lists are those of the language."),
     )
 
 

@@ -67,6 +67,8 @@ class SourcePost(Struct, frozen=True):
     """Source ids, if authors are imported."""
     levels: tuple[str, ...] = ()
     """The names of the paid tiers that it is for there; empty for every paid member."""
+    language: str = ""
+    """A tag, where the source says it."""
 
 
 class SourceAuthor(Struct, frozen=True):

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from masthead.base import clock
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.pictures import pictures_of, small
@@ -19,7 +20,7 @@ from masthead.faces.reader.views import Author, Card, Link, Pager, Picture
 from masthead.features.payments.levels import NAMELESS, names_by_id
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import PostRecord, as_post
-from masthead.features.posts.site import PUBLISHED_LIST, tag_slug
+from masthead.features.posts.site import PUBLISHED_LIST, of_edition, tag_slug
 from masthead.identity.tenants import superusers
 
 CARD_FIELDS = frozenset(
@@ -35,6 +36,7 @@ CARD_FIELDS = frozenset(
         "tags",
         "authors",
         "featured_image",
+        "edition",
     }
 )
 BEFORE = "before"
@@ -54,7 +56,8 @@ async def list_posts(
     """A page of the posts of some listings, newest first, beginning where the address says."""
     after = None if first_page else _position(request.query.get(BEFORE, ""))
     found: dict[str, PostRecord] = {}
-    for listing in listings or ((PUBLISHED_LIST, ""),):
+    for each in listings or ((PUBLISHED_LIST, ""),):
+        listing = of_edition(each, request.edition)
         wanted = ListRequest(
             per_page=count + 1, listing=listing, after=after, names=CARD_FIELDS, skip_total=True
         )
@@ -67,6 +70,23 @@ async def list_posts(
         position = f"{items[-1]['published_at']}_{items[-1]['id']}"
         older = f"{quote(request.path)}?{BEFORE}={quote(position, safe='')}"
     return items, Pager(quote(request.path) if BEFORE in request.query else "", older)
+
+
+def in_edition(request: SiteRequest) -> str:
+    """The filter for texts in the language of the address."""
+    return f"edition = '{request.edition}'" if len(request.editions) > 1 else ""
+
+
+async def next_position(request: SiteRequest, after: str) -> str:
+    """The first moment after this one at which a post of any language was or will be published;
+    '' for none."""
+    found = [
+        await request.records.next_position(
+            request.tenant_id, posts, (PUBLISHED_LIST, edition), after
+        )
+        for edition in request.editions
+    ]
+    return min(filter(None, found), default="")
 
 
 def _order(post: PostRecord) -> tuple[str, str]:
@@ -102,7 +122,8 @@ async def related_to(request: SiteRequest, post_id: str) -> tuple[Card, ...]:
     found = await request.records.find_related(
         request.caller, posts, "id", wanted, limit=len(wanted), names=CARD_FIELDS
     )
-    items = {each["id"]: each for each in found if as_post(each)["is_open"]}
+    read = (each for each in found if as_post(each)["is_open"])
+    items = {each["id"]: each for each in read if each["edition"] == request.edition}
     nearest = [items[each] for each in wanted if each in items]
     return await cards_of(request, nearest[:MOST_RELATED])
 
@@ -131,13 +152,16 @@ def _card(
     written_by = post["authors"] or [request.tenant_record["owner_id"]]
     return Card(
         title=post["title"],
-        url=f"/posts/{quote(post['slug'])}",
+        url=f"{root_of(post['edition'])}/posts/{quote(post['slug'])}",
         excerpt=post["excerpt"] or post["summary"],
         published=local_time(request, post["published_at"]),
         minutes=post["reading_minutes"],
         authors=tuple(authors[each] for each in written_by if each in authors),
         # In what the engine reads for answers, a list is still JSON.
-        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(cast(bytes, post["tags"]))),
+        tags=tuple(
+            tag_link(root_of(post["edition"]), tag)
+            for tag in msgspec.json.decode(cast(bytes, post["tags"]))
+        ),
         picture=pictures.get(post["featured_image"]),
         audience=post["visibility"],
         levels=levels,
@@ -157,19 +181,21 @@ async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[
         request.caller, superusers, "id", sorted(wanted), limit=len(wanted)
     )
     pictures = await pictures_of(request, [each["picture"] for each in staff])
-    return {each["id"]: author_of(each, pictures) for each in staff}
+    return {each["id"]: author_of(request.root, each, pictures) for each in staff}
 
 
-def author_of(account: Record, pictures: Collection[str], size: str = "100x100") -> Author:
+def author_of(
+    root: str, account: Record, pictures: Collection[str], size: str = "100x100"
+) -> Author:
     """`pictures` are those that the reader can open; `size` is that of a thumb: a face is shown
     small."""
-    url = f"/authors/{quote(account['slug'])}" if account["slug"] else ""
+    url = f"{root}/authors/{quote(account['slug'])}" if account["slug"] else ""
     picture = small(account["picture"], size) if account["picture"] in pictures else ""
     return Author(account["name"], url, account["bio"], picture)
 
 
-def tag_link(tag: str) -> Link:
-    return Link(tag, f"/tags/{quote(tag_slug(tag))}")
+def tag_link(root: str, tag: str) -> Link:
+    return Link(tag, f"{root}/tags/{quote(tag_slug(tag))}")
 
 
 def local_time(request: SiteRequest, text: str) -> datetime:

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from masthead.base.caller import system
 from masthead.base.ids import is_id
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.request import SiteRequest
@@ -91,7 +92,11 @@ def author_of(request: SiteRequest) -> Author:
 
 def page_address(request: SiteRequest, post: PostRecord) -> str:
     """The address of the page that a form was sent from."""
-    return f"/posts/{quote(post['slug'])}{_same_page(request)}"
+    return f"{_path_of(post)}{_same_page(request)}"
+
+
+def _path_of(post: PostRecord) -> str:
+    return f"{root_of(post['edition'])}/posts/{quote(post['slug'])}"
 
 
 def _same_page(request: SiteRequest) -> str:
@@ -111,7 +116,7 @@ async def _page(request: SiteRequest, post: PostRecord) -> _CommentPage:
         comments, THREADS_A_PAGE + 1, listing=(THREADS, post["id"]), after=before
     )
     heads = newest[:THREADS_A_PAGE][::-1]
-    path = f"/posts/{quote(post['slug'])}"
+    path = _path_of(post)
     found = _CommentPage(heads, [], newer=f"{path}#comments" if before else "")
     if len(newest) > THREADS_A_PAGE:
         found.older = f"{path}?{_BEFORE}={quote(_cursor(as_comment(heads[0])), safe='')}#comments"
@@ -139,7 +144,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _CommentPage | None
         moment, last = (_quoted(each) for each in after)
         conditions += f" && (created > {moment} || (created = {moment} && id > {last}))"
     read = await request.first(comments, ANSWERS_A_PAGE + 1, filter=conditions, sort="created")
-    path = f"/posts/{quote(post['slug'])}"
+    path = _path_of(post)
     found = _CommentPage(heads, read[:ANSWERS_A_PAGE], is_thread=True)
     if len(read) > ANSWERS_A_PAGE:
         query = urlencode({_THREAD: thread_id, _AFTER: _cursor(as_comment(found.answers[-1]))})

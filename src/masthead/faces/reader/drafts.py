@@ -13,6 +13,7 @@ from urllib.parse import quote
 from masthead.base import clock
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.content.texts.languages import root_of
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
@@ -61,7 +62,7 @@ async def _answer(pages: SitePages, request: Request) -> Answer:
     if text["status"] == PUBLISHED and text["published_at"] <= clock.to_text(now):
         if text["email_only"]:
             return await pages.personal_answer(request, _nothing)
-        location = f"/posts/{quote(text['slug'])}".encode()
+        location = f"{root_of(text['edition'])}/posts/{quote(text['slug'])}".encode()
         return Answer(302, headers=[(b"location", location), *_SECRET])
     shown = opened.values
     body = await Previews(services).page(request, tenant, reader_of_all(shown), posts, text=shown)

@@ -11,12 +11,13 @@ from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.base.caller import Audience, Reader, guest
 from masthead.base.errors import MastheadError, NotFound, SiteSuspended
 from masthead.base.languages.translators import speaking, translator_of
 from masthead.base.languages.words import words
-from masthead.faces.reader.cards import cards_of, list_posts
+from masthead.faces.reader.cards import cards_of, list_posts, next_position
 from masthead.faces.reader.near_posts import near_posts
 from masthead.faces.reader.own_code import code_for, script_hashes
 from masthead.faces.reader.redirects import is_old_address, redirect_of
@@ -38,8 +39,6 @@ from masthead.faces.reader.site import (
     site_of,
 )
 from masthead.faces.reader.views import ErrorPage, Head, message_of
-from masthead.features.posts.collection import posts
-from masthead.features.posts.site import PUBLISHED_LIST
 from masthead.features.site.record_view import as_settings
 from masthead.web import pages
 from masthead.web.answers import Answer, RawHeaders, header_list
@@ -180,7 +179,7 @@ class SitePages:
 
             site_request, visit = await self._personal_request(request)
             with speaking(translator_of(site_request.language)):
-                result = await _make_or_redirect(site_request, making)
+                result = _in_language(site_request, await _make_or_redirect(site_request, making))
                 return await self._personal(request, result, site_request, visit)
 
         policy = Policy(
@@ -242,9 +241,7 @@ class SitePages:
             answer = await self._draw(version, site_request, result)
         if answer.tag:
             # A post that is scheduled shows at its time, without a change of anything.
-            until = await self.services.records.next_position(
-                tenant.id, posts, (PUBLISHED_LIST, ""), site_request.now
-            )
+            until = await next_position(site_request, site_request.now)
             if not is_over(site_request) and (gone := announced_until(site_request)):
                 until = min(until, gone) if until else gone
             self._cache.put(
@@ -264,7 +261,7 @@ class SitePages:
         """A page for one reader."""
         site_request, visit = await self._personal_request(request)
         with speaking(translator_of(site_request.language)):
-            result = await _result(site_request, make)
+            result = _in_language(site_request, await _result(site_request, make))
             return await self._personal(request, result, site_request, visit)
 
     async def show(self, request: Request, make_page: pages.MakePage) -> Answer:
@@ -385,6 +382,14 @@ def _make(
     return make(site_request, *(request.path_parameters[name] for name in parameters))
 
 
+def _in_language(request: SiteRequest, result: Result) -> Result:
+    """The next page after a form, or before one, is in the same language."""
+    if not isinstance(result, Redirect) or result.status != 303 or not request.root:
+        return result
+    is_page = result.url == "/" or result.url.startswith("/member/")
+    return replace(result, url=request.root + result.url) if is_page else result
+
+
 def _moved_answer(moved: Redirect) -> Answer:
     location = (b"location", quote(moved.url, safe=_URL_CHARACTERS).encode())
     headers = [location, (b"cache-control", b"no-cache"), *moved.headers]
@@ -399,6 +404,8 @@ async def _result(request: SiteRequest, make: Making) -> Result:
 
 async def _make_or_redirect(request: SiteRequest, make: Making) -> Result:
     try:
+        if request.is_in_no_language:
+            raise NotFound
         return await make(request)
     except NotFound:
         return await _find_redirect(request) or await _not_found(request)
@@ -421,6 +428,8 @@ async def _find_redirect(request: SiteRequest) -> Redirect | None:
     if request.path.endswith("/") and request.path.strip("/"):
         # One slash in front: two would name another host.
         return Redirect("/" + request.path.strip("/"))
+    if request.path[1:] in request.editions:
+        return Redirect(f"{request.path}/")
     return None
 
 

@@ -23,7 +23,7 @@ from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
 from masthead.faces.reader.views import Site
 from masthead.features.posts.collection import posts
-from masthead.features.posts.site import PUBLISHED_LIST, TAG_LIST
+from masthead.features.posts.site import PUBLISHED_LIST, TAG_LIST, of_edition
 
 ENTRIES = 20
 MAX_BYTES = 4 * 1024 * 1024
@@ -108,7 +108,7 @@ def _item(entry: Entry) -> dict[str, object]:
 
 async def _feed(request: SiteRequest, tag: str) -> Feed:
     site = site_of(request)
-    listing = (TAG_LIST, tag) if tag else (PUBLISHED_LIST, "")
+    listing = of_edition((TAG_LIST, tag) if tag else (PUBLISHED_LIST, ""), request.edition)
     found = await request.first(posts, ENTRIES, listing=listing, names=_FIELDS)
     if tag and not found:
         raise NotFound(words("No post has this tag."))
@@ -118,7 +118,7 @@ async def _feed(request: SiteRequest, tag: str) -> Feed:
         title=f"{site.name}: {name}" if name else site.name,
         description=site.description,
         language=site.language,
-        page=f"{site.url}/tags/{quote(tag)}" if tag else f"{site.url}/",
+        page=f"{site.url}{site.root}/tags/{quote(tag)}" if tag else f"{site.url}{site.root}/",
         url=site.url + quote(request.path),
         updated=max((entry.updated for entry in entries), default="1970-01-01T00:00:00.000Z"),
         entries=entries,

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from masthead.base.errors import NotFound
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import root_of
+from masthead.faces.reader.cards import next_position
 from masthead.faces.reader.endpoint import Document
 from masthead.faces.reader.feeds import xml
 from masthead.faces.reader.request import SiteRequest
@@ -49,13 +51,11 @@ AI_CRAWLERS = (
 
 
 async def sitemap_index(request: SiteRequest) -> Document:
-    """One part for each month with posts, found by one look-up each."""
+    """One part for each month with posts, found by one look-up for each language."""
     site, month = site_of(request), ""
     parts = [f"{site.url}/sitemap/pages.xml"]
     while True:
-        position = await request.records.next_position(
-            request.tenant_id, posts, (PUBLISHED_LIST, ""), _end(month) if month else ""
-        )
+        position = await next_position(request, _end(month) if month else "")
         if not position or position > request.now:
             return Document(xml("sitemap.xml", parts=parts, urls=()), _XML)
         month = position[:7]
@@ -65,24 +65,31 @@ async def sitemap_index(request: SiteRequest) -> Document:
 async def sitemap_month(request: SiteRequest, month: str) -> Document:
     if not _MONTH.fullmatch(month):
         raise NotFound(words("There is no such sitemap."))
-    site, after = site_of(request), (_end(month), "")
     urls: list[tuple[str, str]] = []
+    for edition in request.editions:
+        await _add_month(request, edition, month, urls)
+    if not urls:
+        raise NotFound(words("No post was published in this month."))
+    return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)
+
+
+async def _add_month(
+    request: SiteRequest, edition: str, month: str, urls: list[tuple[str, str]]
+) -> None:
+    start, after = f"{site_of(request).url}{root_of(edition)}/posts/", (_end(month), "")
     while len(urls) < MAX_URLS:
         found = await request.first(
             posts,
-            AT_ONCE,
-            listing=(PUBLISHED_LIST, ""),
+            min(AT_ONCE, MAX_URLS - len(urls)),
+            listing=(PUBLISHED_LIST, edition),
             after=after,
             names=frozenset({"slug", "published_at", "updated", "visibility", "tiers"}),
         )
         in_month = [post for post in found if post["published_at"].startswith(month)]
-        urls += [(f"{site.url}/posts/{quote(post['slug'])}", post["updated"]) for post in in_month]
+        urls += [(f"{start}{quote(post['slug'])}", post["updated"]) for post in in_month]
         if len(in_month) < AT_ONCE:
             break
         after = (found[-1]["published_at"], found[-1]["id"])
-    if not urls:
-        raise NotFound(words("No post was published in this month."))
-    return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)
 
 
 def _end(month: str) -> str:
@@ -92,7 +99,10 @@ def _end(month: str) -> str:
 
 async def sitemap_pages(request: SiteRequest) -> Document:
     site = site_of(request)
-    found = await request.first(pages, 1_000, names=frozenset({"slug", "updated"}))
-    urls = [(f"{site.url}/", ""), (f"{site.url}/archive", "")]
-    urls += [(f"{site.url}/{page['slug']}", page["updated"]) for page in found]
+    found = await request.first(pages, 1_000, names=frozenset({"slug", "updated", "edition"}))
+    starts = [f"{site.url}{root_of(edition)}" for edition in request.editions]
+    urls = [(f"{start}{path}", "") for start in starts for path in ("/", "/archive")]
+    urls += [
+        (f"{site.url}{root_of(page['edition'])}/{page['slug']}", page["updated"]) for page in found
+    ]
     return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)

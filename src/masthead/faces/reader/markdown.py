@@ -14,11 +14,12 @@ from masthead.base.languages.words import words
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import tokens_of
 from masthead.content.texts.as_markdown import markdown_of
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
 from masthead.faces.reader.content import for_reader, one_at_a_time
-from masthead.faces.reader.endpoint import Document
-from masthead.faces.reader.pages.texts import by_slug
+from masthead.faces.reader.endpoint import Document, Redirect
+from masthead.faces.reader.pages.texts import by_slug, moved
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import absolute, site_of
 from masthead.faces.reader.views import Card, Site
@@ -35,9 +36,11 @@ _PLAIN = b"text/plain; charset=utf-8"
 _MARKDOWN = b"text/markdown; charset=utf-8"
 
 
-async def post_as_markdown(request: SiteRequest, slug: str) -> Document:
+async def post_as_markdown(request: SiteRequest, slug: str) -> Document | Redirect:
     _check_open(request)
     found = await by_slug(request, posts, slug)
+    if redirect := moved(request, found, "/posts/", _suffix(request)):
+        return redirect
     [card] = await cards_of(request, [as_post(found)])
     authors = listed([each.name for each in card.authors])
     by = [str(words("by %(authors)s", authors=authors))] if authors else []
@@ -55,10 +58,16 @@ def _rest(card: Card) -> str:
     return words("The rest of this post is for members")
 
 
-async def page_as_markdown(request: SiteRequest, slug: str) -> Document:
+async def page_as_markdown(request: SiteRequest, slug: str) -> Document | Redirect:
     _check_open(request)
     found = await by_slug(request, pages, slug)
-    return await _document(request, found, f"/{quote(slug)}")
+    redirect = moved(request, found, "/", _suffix(request))
+    return redirect or await _document(request, found, f"{request.root}/{quote(slug)}")
+
+
+def _suffix(request: SiteRequest) -> str:
+    """Some programs ask for Markdown by its address, others by a header."""
+    return SUFFIX if request.path.endswith(SUFFIX) else ""
 
 
 async def _document(
@@ -105,9 +114,11 @@ async def llms(request: SiteRequest) -> Document:
 
 async def _post_lines(request: SiteRequest, site: Site) -> list[str]:
     """The newest public posts, as far as they are among the newest of all."""
-    found = await request.first(
-        posts, _READ_FOR_THEM, listing=(PUBLISHED_LIST, ""), names=CARD_FIELDS
-    )
+    found: list[Record] = []
+    for edition in request.editions:
+        listing = (PUBLISHED_LIST, edition)
+        found += await request.first(posts, _READ_FOR_THEM, listing=listing, names=CARD_FIELDS)
+    found.sort(key=lambda post: (post["published_at"], post["id"]), reverse=True)
     public = [each for each in found if each["visibility"] == "public"][:LISTED]
     return [
         _line(site, card.title, card.url, card.excerpt) for card in await cards_of(request, public)
@@ -115,10 +126,16 @@ async def _post_lines(request: SiteRequest, site: Site) -> list[str]:
 
 
 async def _page_lines(request: SiteRequest, site: Site) -> list[str]:
-    names = frozenset({"title", "slug", "excerpt"})
+    names = frozenset({"title", "slug", "excerpt", "edition"})
     found = await request.first(pages, LISTED, names=names)
     return [
-        _line(site, each["title"], f"/{quote(each['slug'])}", each["excerpt"]) for each in found
+        _line(
+            site,
+            each["title"],
+            f"{root_of(each['edition'])}/{quote(each['slug'])}",
+            each["excerpt"],
+        )
+        for each in found
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from masthead.faces.reader.cards import in_edition
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Branch
 from masthead.features.pages.collection import pages
@@ -20,14 +21,18 @@ MOST = 200
 async def page_tree(request: SiteRequest) -> tuple[Branch, ...]:
     if request.tenant.is_suspended:
         return ()
-    found = await request.first(pages, MOST, names=frozenset({"title", "slug"}))
+    names = frozenset({"title", "slug"})
+    found = await request.first(pages, MOST, names=names, filter=in_edition(request))
     titles = {each["slug"]: str(each["title"]) for each in found}
     links = request.site_record["navigation"] or ()
     order = {each["url"]: place for place, each in enumerate(links)}
     last = len(order)
 
     def place(slug: str) -> tuple[int, str]:
-        return order.get(_address(slug), last), titles[slug].casefold()
+        return order.get(address(slug), last), titles[slug].casefold()
+
+    def address(slug: str) -> str:
+        return f"{request.root}/{quote(slug)}"
 
     below: dict[str, list[str]] = {}
     for slug in sorted(titles, key=place):
@@ -35,15 +40,11 @@ async def page_tree(request: SiteRequest) -> tuple[Branch, ...]:
 
     def branches(parent: str) -> tuple[Branch, ...]:
         return tuple(
-            Branch(titles[slug], _address(slug), _address(slug) == request.path, branches(slug))
+            Branch(titles[slug], address(slug), address(slug) == request.path, branches(slug))
             for slug in below.get(parent, ())
         )
 
     return branches("")
-
-
-def _address(slug: str) -> str:
-    return f"/{quote(slug)}"
 
 
 def _parent(slug: str, titles: dict[str, str]) -> str:

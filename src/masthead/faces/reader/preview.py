@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Reader
 from masthead.content.html.clean_texts import clean_or_plain
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.faces.reader.cards import list_posts
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.pages.home import home
-from masthead.faces.reader.pages.texts import draw_page, draw_post, post
+from masthead.faces.reader.pages.texts import by_slug, draw_page, draw_post
 from masthead.faces.reader.request import ReaderServices, SiteRequest, open_request
 from masthead.faces.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site
 from masthead.features.pages.collection import pages
@@ -45,7 +46,7 @@ class Previews(msgspec.Struct, frozen=True):
     ) -> bytes:
         """`text` has all of the collection's fields: who may see it was checked before."""
         path = _PREFIXES[texts.name] + quote(text["slug"])
-        request = await self._open(sent, tenant, reader, path)
+        request = await self._open(sent, tenant, reader, path, root=root_of(text["edition"]))
         return await self._draw(request, await _drawn(request, texts, text))
 
     async def site(
@@ -62,19 +63,24 @@ class Previews(msgspec.Struct, frozen=True):
         request.site_record = as_settings(settings)
         newest, _ = await list_posts(request, 1, first_page=True) if shows_post else ([], None)
         if newest:
-            request.path = _PREFIXES[posts.name] + quote(newest[0]["slug"])
-            return await self._draw(request, await post(request, newest[0]["slug"]))
+            slug = newest[0]["slug"]
+            request.path = _PREFIXES[posts.name] + quote(slug)
+            shown = await draw_post(request, await by_slug(request, posts, slug))
+            return await self._draw(request, shown)
         return await self._draw(request, await home(request))
 
-    async def _open(self, sent: Request, tenant: Tenant, reader: Reader, path: str) -> SiteRequest:
+    async def _open(
+        self, sent: Request, tenant: Tenant, reader: Reader, path: str, *, root: str = ""
+    ) -> SiteRequest:
         # Nothing of the admin's own address is for the page.
         visited = Request(
-            {**sent.scope, "path": path, "query_string": b""},
+            {**sent.scope, "path": root + path, "query_string": b""},
             sent.receive,
             tenant=tenant,
             address=sent.address,
             is_https=sent.is_https,
         )
+        visited.language_root = root
         request = await open_request(self.services, tenant, reader, visited)
         request.is_preview = True
         return request

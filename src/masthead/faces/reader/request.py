@@ -25,6 +25,7 @@ from masthead.base.caller import (
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import edition_of, editions_of, root_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.record_reader import FirstOf
@@ -94,6 +95,7 @@ class SiteRequest(msgspec.Struct, dict=True):
     address: str
     """The client's."""
     path: str
+    """With `language_root`."""
     query_string: bytes
     query: dict[str, str]
     """The query; for a cached page, only the parameters that it is cached by."""
@@ -110,6 +112,8 @@ class SiteRequest(msgspec.Struct, dict=True):
     """Which sign-in of the member it is."""
     client: Client = msgspec.field(default_factory=Client)
     is_https: bool = False
+    language_root: str = ""
+    """The beginning of the path, if it looks like a language."""
     is_preview: bool = False
     frame_origins: set[str] = msgspec.field(default_factory=set)
     """The sites whose frames the page has. Its policy names them."""
@@ -145,10 +149,43 @@ class SiteRequest(msgspec.Struct, dict=True):
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.site_record["time_zone"] or "UTC")
 
+    @cached_property
+    def editions(self) -> dict[str, str]:
+        """The site's languages: see `content/texts/languages.py`."""
+        return editions_of(self.site_record)
+
+    @property
+    def edition(self) -> str:
+        """Which of them the address is in."""
+        return self.language_root[1:]
+
+    @property
+    def is_in_no_language(self) -> bool:
+        """The address begins like a language that the site does not have."""
+        return self.edition not in self.editions
+
+    @property
+    def own_path(self) -> str:
+        return self.path if self.is_in_no_language else self.path[len(self.language_root) :]
+
+    @cached_property
+    def spoken_edition(self) -> str:
+        """That of the address, or of a member on their own pages."""
+        if self.is_in_no_language:
+            return ""
+        if not self.edition and self.member is not None:
+            return edition_of(self.member["language"], self.site_record)
+        return self.edition
+
+    @property
+    def root(self) -> str:
+        """The beginning of the addresses on the page, without a slash at the end."""
+        return root_of(self.spoken_edition)
+
     @property
     def language(self) -> str:
         """A BCP 47 tag."""
-        return self.site_record["language"] or "en"
+        return self.editions[self.spoken_edition]
 
     @property
     def now(self) -> str:
@@ -186,6 +223,7 @@ async def open_request(
         visit.member_sign_in if visit else "",
         request.client,
         request.is_https,
+        request.language_root,
     )
 
 

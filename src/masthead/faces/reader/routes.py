@@ -83,7 +83,7 @@ def other_addresses(pages: SitePages) -> Route:
     found"."""
 
     async def answer(request: Request) -> Answer:
-        slug = request.path[1:]
+        slug = request.own_path[1:]
         if slug.partition("/")[0] in FACES:
             raise unknown_path(request, words("There is no such address."))
         if request.method not in ("GET", "HEAD"):

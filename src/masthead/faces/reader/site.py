@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Audience
 from masthead.base.languages.words import as_text
+from masthead.content.texts.languages import root_of
 from masthead.faces.reader.page_tree import page_tree
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
@@ -62,6 +63,7 @@ def site_of(request: SiteRequest) -> Site:
             Link(each["label"], each["url"]) for each in record["footer_links"] or ()
         ),
         social=tuple(Link(site_name_of(each), each) for each in record["social"]),
+        root=request.root,
     )
 
 
@@ -142,9 +144,33 @@ def chrome_of(request: SiteRequest, head: Head, site: Site, code: Code = NO_CODE
         is_staff=request.audience >= Audience.STAFF,
         form_token=ANY_FORM_TOKEN if request.audience > Audience.GUEST else "",
     )
-    feeds = (*head.feeds, *(Link(site.name, address) for _, address in FEEDS))
+    feeds = (*head.feeds, *(Link(site.name, site.root + address) for _, address in FEEDS))
+    site = replace(site, languages=_languages(request, head))
     head = replace(head, canonical=head.canonical or site.url + request.path, feeds=feeds)
     return Chrome(site, reader, head, request.path, code)
+
+
+def _languages(request: SiteRequest, head: Head) -> tuple[Link, ...]:
+    """A text leads to its translations, a page of the members to itself, any other to the front
+    page of the language."""
+    if len(request.editions) == 1:
+        return ()
+    known = {each.label.lower(): each.url for each in head.translations}
+    path = request.own_path if request.own_path.startswith("/member/") else "/"
+    return tuple(
+        Link(tag, known.get(tag.lower()) or root_of(edition) + path, tag == request.language)
+        for edition, tag in request.editions.items()
+    )
+
+
+def in_all_languages(request: SiteRequest, path: str) -> tuple[Link, ...]:
+    """A list in each language of the site, for search engines; empty for a site with one."""
+    if len(request.editions) == 1:
+        return ()
+    url = site_of(request).url
+    return tuple(
+        Link(tag, f"{url}{root_of(edition)}{path}") for edition, tag in request.editions.items()
+    )
 
 
 def absolute(site: Site, address: str) -> str:

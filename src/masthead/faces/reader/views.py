@@ -73,6 +73,11 @@ class Site(msgspec.Struct, frozen=True):
     """The site on other sites; the label is the name of the other one."""
     pages: tuple[Branch, ...] = ()
     """The tree of the site's pages; only the theme `manual` gets it."""
+    root: str = ""
+    """The beginning of the addresses in this language, such as `/de`: empty for the site's own."""
+    languages: tuple[Link, ...] = ()
+    """The page in each language of the site, or its front page; the label is the language's tag.
+    Empty for a site with one language."""
 
     @property
     def direction(self) -> str:
@@ -285,7 +290,16 @@ class Offer(msgspec.Struct, frozen=True):
         return message if self.is_lowest else words("for %(price)s a month", price=self.price)
 
 
-class PostPage(msgspec.Struct, frozen=True):
+class _Text(msgspec.Struct, frozen=True, kw_only=True):
+    language: str = ""
+    """The language of the text, if it is not that of the page."""
+
+    @property
+    def direction(self) -> str:
+        return direction_of(self.language)
+
+
+class PostPage(_Text, frozen=True):
     """Template `post.html`."""
 
     card: Card
@@ -298,7 +312,7 @@ class PostPage(msgspec.Struct, frozen=True):
     """Where the post is closed and the site sells tiers."""
 
 
-class TextPage(msgspec.Struct, frozen=True):
+class TextPage(_Text, frozen=True):
     """Template `page.html`: a page of the site, such as About."""
 
     title: str

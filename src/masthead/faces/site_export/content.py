@@ -43,7 +43,7 @@ FETCHED_WITHIN = timedelta(days=30)
 _ALWAYS = ("id", "created", "updated")
 _TEXT = (
     *(*_ALWAYS, "title", "slug", "content_html", "status", "published_at"),
-    *("excerpt", "featured_image", "seo_title", "seo_description"),
+    *("excerpt", "featured_image", "seo_title", "seo_description", "language", "edition"),
 )
 _POST = (*_TEXT, "visibility", "tiers", "tags", "authors", "scheduled_for", "email_only")
 _MEMBER = (

@@ -150,7 +150,7 @@ class _Addresses:
         self._links = content.links
         self._known = known
         self._own_text = re.compile(
-            rf"(?:{re.escape(self._url)})?/(?P<kind>posts|pages)/(?P<slug>[^/?#]+)/?(?P<rest>#.*)?"
+            rf"(?:{re.escape(self._url)})?(?:/[a-z]{{2,3}}(?:-[a-z0-9]+)*)?/(?P<kind>posts|pages)/(?P<slug>[^/?#]+)/?(?P<rest>#.*)?"
         )
 
     def cleaned(self, html: str) -> str:

@@ -20,7 +20,7 @@ _MEMBERS = (
 _TEXTS = (
     *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),
     *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
-    *("email_only", "tiers"),
+    *("email_only", "tiers", "language"),
 )
 
 

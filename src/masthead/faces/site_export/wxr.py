@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from masthead.base import clock
 from masthead.content.cards.exports import for_wordpress
+from masthead.content.texts.languages import root_of
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
@@ -102,6 +103,8 @@ _ITEM = """	<item>
 {more}	</item>
 """
 _TAG = '\t\t<category domain="post_tag" nicename={slug}>{name}</category>\n'
+_LANGUAGE = '\t\t<category domain="language" nicename={slug}>{name}</category>\n'
+"""As the plugin Polylang has it."""
 _META = (
     "\t\t<wp:postmeta>\n\t\t<wp:meta_key><![CDATA[{key}]]></wp:meta_key>\n"
     "\t\t<wp:meta_value>{value}</wp:meta_value>\n\t\t</wp:postmeta>\n"
@@ -198,6 +201,8 @@ class _Writer:
         number = self._next_number()
         text = self._links.replace(record["content_html"], known, self._absolute)
         more = [self._tag(name) for name in record["tags"]]
+        if language := record["language"]:
+            more.append(_LANGUAGE.format(slug=quoteattr(language.lower()), name=_text(language)))
         more += self._meta_of(record, self._attachments.get(picture))
         more += self._comments(comments)
         planned = scheduled_for(record, self._blog.now)
@@ -267,7 +272,7 @@ class _Writer:
     def _address(self, kind: str, record: Record, number: int) -> str:
         if self._status(record) != "publish":
             return f"{self._blog.url}/?{'p' if kind == 'post' else 'page_id'}={number}"
-        return f"{self._blog.url}/{kind}s/{quote(record['slug'])}"
+        return f"{self._blog.url}{root_of(record['edition'])}/{kind}s/{quote(record['slug'])}"
 
     def _status(self, record: Record) -> str:
         if scheduled_for(record, self._blog.now):

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from masthead.base.config.settings import Settings
+from masthead.content.texts.languages import root_of
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.write.unit import Unit
@@ -102,7 +103,8 @@ class CommentEmails:
         off = self._links.off(site.url, unit.tenant_id, to)
         names = {"name": account["name"], "unsubscribe_url": off}
         await self._outbox.queue(
-            unit, write_email(template, site, account["email"], **names, **values)
+            unit,
+            write_email(template, site.for_member(account), account["email"], **names, **values),
         )
 
 
@@ -120,7 +122,8 @@ def _values(site: Site, comment: Record, post: Record) -> dict[str, Any]:
 def comment_url(site_url: str, post: Record, comment: Record) -> str:
     """The address of the comment's thread, which works anywhere in a long discussion."""
     thread = comment["thread_id"] or comment["id"]
-    return f"{site_url}/posts/{quote(post['slug'])}?thread={thread}#comment-{comment['id']}"
+    path = f"{root_of(post['edition'])}/posts/{quote(post['slug'])}"
+    return f"{site_url}{path}?thread={thread}#comment-{comment['id']}"
 
 
 async def _comment_and_post(unit: Unit, comment_id: str) -> tuple[Record, Record] | None:

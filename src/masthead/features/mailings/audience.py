@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from masthead.content.texts.languages import editions_of, language_of
 from masthead.engine.records.collection import Record
 from masthead.features.mailings.collection import EVERYONE, FREE, PAID
 from masthead.features.members.collection import MAIL_OK
@@ -53,4 +54,18 @@ def is_in_audience(members: Any, mailing: Record) -> sa.ColumnElement[bool]:
     if mailing["labels"]:
         wanted: Any = sa.bindparam("labels", required=True)
         conditions.append(json_any(members.labels, lambda item: dialects.any_of(item, wanted)))
+    if mailing.get("language"):
+        conditions.append(members.language == sa.bindparam("language", required=True))
+    if mailing.get("without_languages"):
+        others: Any = sa.bindparam("without_languages", required=True)
+        conditions.append(sa.not_(dialects.any_of(members.language, others)))
     return sa.and_(sa.true(), *conditions)
+
+
+def whose_language(post: Record, settings: Record) -> dict[str, Any]:
+    """The values of a mailing of the post that say who gets it on a site with several languages. A
+    member whose language the site does not have reads its own."""
+    own, *others = editions_of(settings)
+    if post["edition"] != own:
+        return {"language": language_of(post, settings)}
+    return {"without_languages": [editions_of(settings)[each] for each in others]}

@@ -13,6 +13,7 @@ from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.languages import LanguageTag, LanguageTags
 from masthead.engine.records.fields.relation import Relation
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Date, Number, Select
@@ -144,6 +145,20 @@ mailings = Collection(
             read=Access.EDITOR,
             write=Access.ENGINE,
             help="Only members with one of these labels. If empty, labels make no difference.",
+        ),
+        LanguageTag(
+            name="language",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="On a site with several languages, for a post in another one than the site's own: "
+            "only members with this language.",
+        ),
+        LanguageTags(
+            name="without_languages",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="On a site with several languages, for a post in the site's own: only members "
+            "with none of these.",
         ),
         Select(
             name="status",

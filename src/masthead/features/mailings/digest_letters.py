@@ -15,6 +15,7 @@ from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
 from masthead.base.languages.translators import speaking, translator_of
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import editions_of, root_of
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
@@ -24,6 +25,7 @@ from masthead.features.members.digest_times import WEEK
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import PUBLISHED_LIST, is_open
 from masthead.features.site.address import Site
+from masthead.features.site.collection import site_settings
 from masthead.outside.mail.outbox import Outbox
 
 MAX_READ: Final = 50
@@ -33,7 +35,7 @@ MAX_POSTS: Final = 20
 _NAMES: Final = frozenset(
     {
         *("id", "title", "slug", "excerpt", "summary", "featured_image"),
-        *("visibility", "tiers", "published_at"),
+        *("visibility", "tiers", "published_at", "edition"),
     }
 )
 MAX_SUBJECT: Final = 255
@@ -122,11 +124,14 @@ async def posts_of_weeks(
     records: Records, tenant_id: TenantId, *, since: str, until: str
 ) -> list[Record]:
     """The posts on the site that were published then, newest first, whoever may read them."""
-    wanted = ListRequest(
-        per_page=MAX_READ, listing=(PUBLISHED_LIST, ""), names=_NAMES, skip_total=True
-    )
-    found = await records.page(on_the_site(tenant_id, STAFF_READER), posts, wanted)
-    return [each for each in found.items if since < each["published_at"] <= until]
+    settings = await records.require(site_settings, {}, tenant_id=tenant_id)
+    found: list[Record] = []
+    for edition in editions_of(settings):
+        listing = (PUBLISHED_LIST, edition)
+        wanted = ListRequest(per_page=MAX_READ, listing=listing, names=_NAMES, skip_total=True)
+        found += (await records.page(on_the_site(tenant_id, STAFF_READER), posts, wanted)).items
+    found.sort(key=lambda post: (post["published_at"], post["id"]), reverse=True)
+    return [each for each in found[:MAX_READ] if since < each["published_at"] <= until]
 
 
 def readable(found: Iterable[Record], reader: Reader) -> list[Record]:
@@ -139,7 +144,7 @@ def _html(found: list[Record]) -> str:
 
 
 def _entry(post: Record) -> str:
-    link = f'<a href="/posts/{quote(post["slug"])}">'
+    link = f'<a href="{root_of(post["edition"])}/posts/{quote(post["slug"])}">'
     picture, excerpt = post["featured_image"], post["excerpt"] or post["summary"]
     shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
     said = f"<p>{escape(excerpt)}</p>" if excerpt else ""

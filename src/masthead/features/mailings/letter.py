@@ -98,6 +98,7 @@ async def draw_letter(
         post = {**post, "content_html": await clean_or_plain(post["content_html"])}
     shown = POSTS_ON_THE_SITE.show(post, reader)
     subject = subject or post["title"]
+    site = site.of_edition(post["edition"])
     with speaking(translator_of(site.language)):
         values = await read_values(
             records,

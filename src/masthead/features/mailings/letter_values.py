@@ -20,6 +20,7 @@ from masthead.base.languages.moments import Day
 from masthead.base.languages.translators import direction_of
 from masthead.base.languages.words import words
 from masthead.content.html.markup import VOID, Token, iterate_tokens
+from masthead.content.texts.languages import root_of
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.links.file_uses import named_files
 from masthead.engine.records.collection import Record
@@ -143,7 +144,7 @@ async def _values(
     tenant_id = caller.tenant_id
     assert tenant_id is not None
     header = newsletter.get("header_image", "")
-    page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
+    page = "" if post.get("email_only") else site.url + _path_of(post)
     # Reading a long text takes longer than the event loop may wait.
     tokens, is_cut = await asyncio.to_thread(mailed_tokens, html, has_page=bool(page))
     around = (header, post["featured_image"])
@@ -163,8 +164,8 @@ async def _values(
         wall=None,
         shown={
             **shown,
-            "language": settings["language"] or "en",
-            "direction": direction_of(settings["language"]),
+            "language": site.language,
+            "direction": direction_of(site.language),
             "site_name": site.name,
             "site_url": site.url,
             "newsletter_name": newsletter["name"] or site.name,
@@ -180,6 +181,10 @@ async def _values(
             "dark_accent": dark_accent,
         },
     )
+
+
+def _path_of(post: Record) -> str:
+    return f"{root_of(post['edition'])}/posts/{quote(post['slug'])}"
 
 
 _FIELDS: Final = site_settings.fields

@@ -39,7 +39,8 @@ CLOCKS_DIFFER: Final = timedelta(minutes=5)
 _NAMES: Final = ("tenant_id", "member_id", "mailing_id", "state", "due_at")
 
 Chosen = Mapping[str, Any]
-"""A mailing, or what one would have: `newsletter`, `audience` and `labels`."""
+"""A mailing, or what one would have: `newsletter`, `audience` and `labels`, and what
+`whose_language` says."""
 
 
 class Recipients:
@@ -57,7 +58,7 @@ class Recipients:
         self._batch = batch
         self._database = database
         self._members = tables[blog_members.name]
-        self._compiled: dict[tuple[str, str, bool], Statement] = {}
+        self._compiled: dict[tuple[Any, ...], Statement] = {}
         r = mailing_recipients.c
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         self._last = database.compile(sa.select(sa.func.max(r.member_id)).where(*here))
@@ -88,6 +89,8 @@ class Recipients:
             "tenant": tenant_id,
             "slug": mailing["newsletter"],
             "labels": self._database.list_value(mailing["labels"]),
+            "language": mailing.get("language", ""),
+            "without_languages": self._database.list_value(mailing.get("without_languages") or []),
         }
 
     async def write(self, unit: Unit, mailing: Record) -> int:
@@ -185,7 +188,8 @@ class Recipients:
     def _statement(self, name: str, mailing: Chosen, build: Callable[[], Any]) -> Statement:
         """Compiles it once for all mailings whose conditions differ only in their values. Compiling
         takes some milliseconds, in which the event loop does nothing else."""
-        key = (name, mailing["audience"], bool(mailing["labels"]))
+        has = (mailing["labels"], mailing.get("language"), mailing.get("without_languages"))
+        key = (name, mailing["audience"], *map(bool, has))
         if key not in self._compiled:
             self._compiled[key] = self._database.compile(build())
         return self._compiled[key]

@@ -15,6 +15,7 @@ from masthead.base.ids import TenantId
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
+from masthead.features.mailings.audience import whose_language
 from masthead.features.mailings.collection import (
     CANCELLED,
     ENDED,
@@ -30,7 +31,7 @@ from masthead.features.mailings.staging import Recipients
 from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
-from masthead.features.site.collection import MAIN_NEWSLETTER
+from masthead.features.site.collection import MAIN_NEWSLETTER, site_settings
 from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import tenants
 from masthead.storage.database import Database, scope_of
@@ -138,6 +139,7 @@ class Starting:
             "labels": given.get("labels") or [],
             "scheduled_for": scheduled_for,
             "status": SCHEDULED,
+            **whose_language(post, await unit.require(site_settings, {})),
         }
         quota = await self.quota(unit)
         mailing = await unit.create(mailings, {}, stamped=values)

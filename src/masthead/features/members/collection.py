@@ -14,6 +14,7 @@ from masthead.engine.records.collection import Collection, Counter, Index, Recor
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.languages import LanguageTag
 from masthead.engine.records.fields.relation import OnDelete, Relation
 from masthead.engine.records.fields.text import Email, Text
 from masthead.engine.records.fields.values import Date, Flag, Select
@@ -404,6 +405,12 @@ blog_members = Collection(
             write=Access.ENGINE,
             help="The id of the post whose link the member followed to the last checkout. Empty "
             "for none.",
+        ),
+        LanguageTag(
+            name="language",
+            write=Access.MEMBER,
+            help="The member's language, as a BCP 47 tag. Emails and the pages of the account are "
+            "in it if it is one of the site's `languages`. If empty, the site's own.",
         ),
         *ACCOUNT_FIELDS,
     ),

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from masthead.engine.records.write.unit import Unit
 from masthead.features.posts.collection import posts
 
-_POST: Final = re.compile(r"/posts/([^/]+)")
+_POST: Final = re.compile(r"(?:/[a-z0-9-]+)?/posts/([^/]+)")
 _MAX_FIELDS: Final = 10
 
 

@@ -67,7 +67,7 @@ class EmailChanges:
         """Mails the new address. Only that email says whether the address is taken: a different
         answer would reveal other members."""
         await self._check_limits(unit, member["id"], new_email)
-        site = await self._sites.of(unit.tenant_id)
+        site = (await self._sites.of(unit.tenant_id)).for_member(member)
         is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
         token = await self._store(unit, member, new_email, is_open=not is_taken)
         if is_taken:
@@ -96,7 +96,7 @@ class EmailChanges:
                 raise BadRequest(IN_USE)
             await self._end_links(unit, pending.member_id)
             changed = {"name": old["name"], "new_email": pending.new_email}
-            notice = write_email("email_changed", site, old["email"], **changed)
+            notice = write_email("email_changed", site.for_member(old), old["email"], **changed)
             # While the address is the member's, so that it is among the mails to the member.
             await self._outbox.queue(unit, notice)
             stamped = {

@@ -17,6 +17,7 @@ from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import root_of
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -110,6 +111,7 @@ class MailedLinks:
             "newsletters": list(wanted.newsletters),
             "code_id": self._codes.id_for(blog_members, tenant_id, wanted.email),
             "details": self._details.seal(tenant_id, wanted.details),
+            "edition": wanted.edition,
         }
         await unit.enqueue(JOB, payload)
 
@@ -121,19 +123,22 @@ class MailedLinks:
         found = self._open(tenant_id, hash_token(token))
         return _link(await self._records.database.fetch(scope_of(tenant_id), *found))
 
-    async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
-        """Signs in, and ends every link and code of the address."""
-        return await self._sign_in(tenant_id, hash_token(token), client)
+    async def use(
+        self, tenant_id: TenantId, token: str, client: Client, *, language: str = ""
+    ) -> tuple[SignedIn, Link]:
+        """Signs in, and ends every link and code of the address. A new member gets the
+        language."""
+        return await self._sign_in(tenant_id, hash_token(token), client, language)
 
     async def use_code(
-        self, tenant_id: TenantId, code_id: str, code: str, client: Client
+        self, tenant_id: TenantId, code_id: str, code: str, client: Client, *, language: str = ""
     ) -> tuple[SignedIn, Link]:
         """The same by the code. Raises BadRequest for a wrong one, RateLimited for too many."""
         found = await self._codes.check(blog_members, tenant_id, code_id, code)
         if found is None:
             raise BadRequest(WRONG_CODE)
         try:
-            return await self._sign_in(tenant_id, found.link_hash, client)
+            return await self._sign_in(tenant_id, found.link_hash, client, language)
         except BadRequest:
             # The link beside it was used meanwhile, or the account has changed.
             raise BadRequest(WRONG_CODE) from None
@@ -143,17 +148,19 @@ class MailedLinks:
         link = await self.find(tenant_id, token)
         if link.purpose is Purpose.SIGN_IN:
             raise BadRequest(DEAD_LINK)
-        await self._spend_link(tenant_id, hash_token(token))
+        await self._spend_link(tenant_id, hash_token(token), "")
 
     async def _sign_in(
-        self, tenant_id: TenantId, token_hash: str, client: Client
+        self, tenant_id: TenantId, token_hash: str, client: Client, language: str
     ) -> tuple[SignedIn, Link]:
-        member, link = await self._spend_link(tenant_id, token_hash)
+        member, link = await self._spend_link(tenant_id, token_hash, language)
         attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
         await self._throttle.forgive(attempt)
         return await self._accounts.begin(blog_members, member, client), link
 
-    async def _spend_link(self, tenant_id: TenantId, token_hash: str) -> tuple[Record, Link]:
+    async def _spend_link(
+        self, tenant_id: TenantId, token_hash: str, language: str
+    ) -> tuple[Record, Link]:
         site = await self._sites.of(tenant_id)
         async with self._records.unit(system(tenant_id)) as unit:
             # In the transaction, so that of two clicks one finds it used.
@@ -161,7 +168,8 @@ class MailedLinks:
             await unit.execute(*self._rows.delete({"tenant_id": tenant_id, "email": link.email}))
             if link.purpose is Purpose.SIGN_UP:
                 details = self._details.open(tenant_id, link.details)
-                return await sign_up(unit, link, details, page=f"{site.url}{link.back}"), link
+                page = f"{site.url}{link.back}"
+                return await sign_up(unit, link, details, page=page, language=language), link
             return await _account(unit, link), link
 
     async def sweep(self) -> None:
@@ -175,16 +183,25 @@ class MailedLinks:
             member = await unit.find_one(blog_members, {"email": wanted["email"]})
             if not _is_due(unit, purpose, member):
                 return
+            # A job of the release before has no edition.
+            edition = (site.edition_of(member) if member else "") or wanted.get("edition", "")
+            site = site.of_edition(edition)
             if purpose is Purpose.VERIFY:
                 token = await self._store(unit, wanted, purpose, member)
-                link = _url(site.url, token)
+                link = _url(site, edition, token)
                 mail = write_email("verify_email", site, wanted["email"], link=link)
             else:
-                mail = await self._sign_in_mail(unit, wanted, member, site)
+                mail = await self._sign_in_mail(unit, wanted, member, site, edition=edition)
             await self._outbox.queue(unit, mail)
 
     async def _sign_in_mail(
-        self, unit: Unit, wanted: Mapping[str, Any], member: Record | None, site: Site
+        self,
+        unit: Unit,
+        wanted: Mapping[str, Any],
+        member: Record | None,
+        site: Site,
+        *,
+        edition: str,
     ) -> Mail:
         """With a link and a code, for the account or a new one."""
         purpose = Purpose.SIGN_IN if member else Purpose.SIGN_UP
@@ -199,7 +216,7 @@ class MailedLinks:
             )
         # Only the record store's requests have details, and all of them a password.
         details: dict[str, Any] = {} if member else {"has_password": bool(wanted.get("details"))}
-        link = _url(site.url, token)
+        link = _url(site, edition, token)
         return write_email(template, site, wanted["email"], link=link, code=code, **details)
 
     async def _store(
@@ -267,5 +284,6 @@ def _link(rows: list[Row]) -> Link:
     )
 
 
-def _url(site_url: str, token: str) -> str:
-    return f"{site_url}{PATH}?token={token}"
+def _url(site: Site, edition: str, token: str) -> str:
+    """The page is in the language of the email."""
+    return f"{site.url}{root_of(edition)}{PATH}?token={token}"

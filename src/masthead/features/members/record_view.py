@@ -28,6 +28,7 @@ if TYPE_CHECKING:
                 "note",
                 "joined_from",
                 "paid_from",
+                "language",
                 "password_hash",
                 "token_key",
             ],

@@ -63,6 +63,8 @@ class EmailRequest(msgspec.Struct, frozen=True):
     """The slugs of those that were chosen; none where the form does not ask for them."""
     details: Mapping[str, str] = msgspec.field(default_factory=dict)
     """`id`, `name` and `password_hash` of the member, for a sign-up through the record store."""
+    edition: str = ""
+    """The language of the page: see `content/texts/languages.py`."""
 
 
 class Details(msgspec.Struct, frozen=True):
@@ -91,14 +93,16 @@ def is_open(unit: Unit) -> bool:
     return as_settings(unit.tenant.site.settings)["members_enabled"]
 
 
-async def sign_up(unit: Unit, link: Link, details: Mapping[str, str], *, page: str) -> Record:
+async def sign_up(
+    unit: Unit, link: Link, details: Mapping[str, str], *, page: str, language: str = ""
+) -> Record:
     """The new member; or the one that the address has by now, such as by a payment. `page` is where
-    the form was."""
+    the form was, `language` that of the page on which they confirm, if it is not the site's own."""
     if unit.tenant.site.read_only or not is_open(unit) or await is_suspended(unit):
         raise Forbidden(CLOSED)
     found = await unit.find_one(blog_members, {"email": link.email})
     if not found:
-        return await _create(unit, link, details, page)
+        return await _create(unit, link, details, page, language=language)
     wants: dict[str, Any] = {"newsletter": True} if link.newsletter else {}
     if wants and link.newsletters:
         off = await _not_chosen(unit, link.newsletters)
@@ -127,8 +131,14 @@ async def confirm(
     return await unit.update(blog_members, member["id"], changes, stamped=stamped)
 
 
-async def _create(unit: Unit, link: Link, details: Mapping[str, str], page: str) -> Record:
-    given: dict[str, Any] = {"email": link.email, "newsletter": link.newsletter}
+async def _create(
+    unit: Unit, link: Link, details: Mapping[str, str], page: str, *, language: str
+) -> Record:
+    given: dict[str, Any] = {
+        "email": link.email,
+        "newsletter": link.newsletter,
+        "language": language,
+    }
     given["newsletters_off"] = await _not_chosen(unit, link.newsletters)
     stamped: dict[str, Any] = {
         "verified": True,

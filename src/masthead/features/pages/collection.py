@@ -16,6 +16,7 @@ from masthead.content.texts.content import (
     update_content_source,
 )
 from masthead.content.texts.kinds import TextKind
+from masthead.content.texts.languages import EDITION, LANGUAGE, stamp_edition
 from masthead.content.texts.publication import (
     PUBLISHED,
     PUBLISHED_AT,
@@ -51,7 +52,7 @@ from masthead.features.pages.addresses import RESERVED
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    stamps = {**stamp_publication(save), **update_content_source(save)}
+    stamps = {**stamp_publication(save), **update_content_source(save), **stamp_edition(save)}
     return {**stamps, **stamp_revision(save._replace(new={**save.new, **stamps}), EDITED)}
 
 
@@ -88,6 +89,7 @@ EDITED_FIELDS = (
     EXCERPT,
     FEATURED_IMAGE,
     *SEO_FIELDS,
+    LANGUAGE,
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
@@ -97,7 +99,15 @@ FILES = Uses(
 )
 pages = Collection(
     "pages",
-    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),
+    (
+        *EDITED_FIELDS,
+        STATUS,
+        PUBLISHED_AT,
+        TRANSLATIONS,
+        EDITION,
+        *REVISION_FIELDS,
+        *CLEAN_FIELDS,
+    ),
     audited="title",
     audited_without=STAMPED,
     is_audited=changes_more_than_a_draft,
@@ -116,6 +126,8 @@ pages = Collection(
             "seo_description",
             "published_at",
             "translations",
+            "language",
+            "edition",
             "updated",
         ),
     ),
@@ -134,6 +146,7 @@ pages = Collection(
         Index(("title", "id")),
         # An order of the public API.
         Index(("published_at", "id")),
+        Index(("language", "created", "id"), skip_empty="language"),
     ),
     searchable=(Searched("title"), Searched("content_html", is_html=True)),
 )

@@ -110,6 +110,6 @@ class PasswordResets(msgspec.Struct, frozen=True):
             "link": f"{site.url}{path}?token={token}",
             "minutes": int(RESET_LINK.total_seconds() // 60),
         }
-        mail = write_email("reset_password", site, account["email"], **values)
+        mail = write_email("reset_password", site.for_member(account), account["email"], **values)
         async with self.records.unit(system(account_tenant)) as unit:
             await self.outbox.queue(unit, mail)

@@ -11,6 +11,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.commerce.collection import MAIL_GIFT, MEMBERSHIP, gift_cards
+from masthead.features.members.collection import blog_members
 from masthead.features.payments.collection import tiers
 from masthead.features.site.address import Site, Sites
 from masthead.outside.mail.emails import write_email
@@ -29,7 +30,10 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
             card = await unit.find_one(gift_cards, {"id": job.payload["gift_card_id"]})
             if card is None or not _is_due(card, unit.now):
                 return
-            await outbox.queue(unit, await _compose(unit, card, site))
+            to = card["email"] or card["buyer_email"]
+            member = await unit.find_one(blog_members, {"email": to})
+            own = site.for_member(member) if member else site
+            await outbox.queue(unit, await _compose(unit, card, own))
             await unit.update(gift_cards, card["id"], {}, stamped={"sent_at": unit.now})
 
     return {MAIL_GIFT: mail}

@@ -13,7 +13,8 @@ from masthead.outside.mail.message import Mail
 
 def welcome_paid(member: Record, site: Site, to: str) -> Mail:
     link = f"{site.url}/member/account"
-    return write_email("welcome_paid", site, to, name=member["name"], link=link)
+    own = site.for_member(member)
+    return write_email("welcome_paid", own, to, name=member["name"], link=link)
 
 
 NOTICES = {

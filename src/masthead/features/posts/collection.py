@@ -17,6 +17,7 @@ from masthead.content.texts.content import (
     update_content_source,
 )
 from masthead.content.texts.kinds import TextKind
+from masthead.content.texts.languages import EDITION, LANGUAGE, stamp_edition
 from masthead.content.texts.publication import (
     PUBLISHED,
     PUBLISHED_AT,
@@ -92,6 +93,7 @@ def before_save(save: Save) -> Mapping[str, Any]:
         **update_content_source(save),
         **_own_authors(save),
         **stamp_review(save),
+        **stamp_edition(save),
     }
     saved = save.with_stamps(stamps)
     return {**stamps, **summarized(saved), **stamp_revision(saved, _revised(save))}
@@ -201,6 +203,7 @@ EDITED_FIELDS = (
     RelationList(name="authors", to="_superusers", help="The people who wrote the post."),
     FEATURED_IMAGE,
     *SEO_FIELDS,
+    LANGUAGE,
 )
 """The fields that a working copy and a revision of a post have."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
@@ -221,6 +224,7 @@ posts = Collection(
         PUBLISHED_AT,
         SCHEDULED_FOR,
         TRANSLATIONS,
+        EDITION,
         SUMMARY,
         READING_MINUTES,
         *REVIEW_FIELDS,
@@ -275,6 +279,7 @@ posts = Collection(
         Index(("title", "id")),
         # An order of the public API.
         Index(("published_at", "id")),
+        Index(("language", "created", "id"), skip_empty="language"),
     ),
     searchable=(
         Searched("title"),

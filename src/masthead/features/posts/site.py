@@ -161,19 +161,28 @@ def listings(post: Record) -> Iterator[Listing]:
         return
     if post["email_only"]:
         return
-    at = post["published_at"]
-    yield Listing(PUBLISHED_LIST, "", at)
+    at, edition = post["published_at"], post["edition"]
+    yield Listing(PUBLISHED_LIST, edition, at)
     for tag in post["tags"]:
-        yield Listing(TAG_LIST, tag_slug(tag), at)
+        yield Listing(*of_edition((TAG_LIST, tag_slug(tag)), edition), at)
     # A post without authors is the site owner's.
     for author in post["authors"] or [""]:
-        yield Listing(AUTHOR_LIST, author, at)
+        yield Listing(*of_edition((AUTHOR_LIST, author), edition), at)
+
+
+def of_edition(listing: tuple[str, str], edition: str) -> tuple[str, str]:
+    """The part of a list of published posts that is in one of the site's languages."""
+    name, value = listing
+    if name == PUBLISHED_LIST:
+        return name, edition
+    # Neither slugs nor ids have a slash.
+    return name, f"{edition}/{value}" if edition else value
 
 
 LISTINGS: Final = Listings(
     by=(
         *("status", "scheduled_for", "review", "review_at", "published_at"),
-        *("tags", "authors", "email_only"),
+        *("tags", "authors", "email_only", "edition"),
     ),
     of=listings,
 )
@@ -232,6 +241,8 @@ SITE = SiteRules(
         "seo_title",
         "seo_description",
         "translations",
+        "language",
+        "edition",
         "created",
         "updated",
     ),

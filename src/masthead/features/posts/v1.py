@@ -14,6 +14,7 @@ from masthead.content.texts.content import CONTENT_MARKDOWN, replace_markdown
 from masthead.content.texts.later import POSTS_LATER
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.languages import MAX_TAG, language_tag
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals, has_item, newer
@@ -46,7 +47,7 @@ NULLABLE = frozenset(
         "url",
     }
 )
-CLEARABLE = NULLABLE - {"url"} | {"content_json"}
+CLEARABLE = NULLABLE - {"url"} | {"content_json", "language", "translations"}
 
 SUMMARY = View(
     "PostSummary",
@@ -66,12 +67,15 @@ SUMMARY = View(
         "authors",
         "published_at",
         "scheduled_for",
+        "language",
+        "translations",
         "created",
         "updated",
     ),
     nullable=NULLABLE - {"seo_title", "seo_description"},
-    where_set=frozenset({"email_only", "authors", "tiers"}),
+    where_set=frozenset({"email_only", "authors", "tiers", "language", "translations"}),
     added=(URL,),
+    made_of=("edition",),
 )
 POST = View(
     "Post",
@@ -80,6 +84,7 @@ POST = View(
     nullable=NULLABLE,
     where_set=SUMMARY.where_set,
     added=SUMMARY.added,
+    made_of=SUMMARY.made_of,
 )
 
 FIELDS = (
@@ -97,6 +102,8 @@ FIELDS = (
     "tags",
     "seo_title",
     "seo_description",
+    "language",
+    "translations",
 )
 
 CREATE = Body(
@@ -114,6 +121,7 @@ UPDATE = replace(CREATE, name="PostUpdate", partial=True)
 
 STATUS = Parameter("status", "Only posts in this state.", "choice", choices=("draft", "published"))
 TAG = Parameter("tag", "Only posts with this tag.", maximum=100)
+OF_LANGUAGE = Parameter("language", "Only posts in this language, such as `de`.", maximum=MAX_TAG)
 Q = Parameter(
     "q",
     "Only posts that have all of these words in their title, excerpt, text or tags. "
@@ -129,6 +137,8 @@ def _conditions(call: Call) -> Iterator[Expression]:
         yield equals("status", call.query["status"])
     if call.query["tag"]:
         yield has_item("tags", call.query["tag"])
+    if call.query["language"]:
+        yield equals("language", language_tag(call.query["language"]))
     if call.query["updated_since"]:
         yield newer("updated", call.query["updated_since"])
 
@@ -144,7 +154,7 @@ routes = Resource(
     scopes=("posts:read", "posts:write"),
     view=POST,
     summary=SUMMARY,
-    filters=(STATUS, TAG, Q, UPDATED_SINCE, SORT),
+    filters=(STATUS, TAG, OF_LANGUAGE, Q, UPDATED_SINCE, SORT),
     conditions=_conditions,
     given=lambda call: _with_author_ids(call.unit, call.body),
     shown=lambda call: with_url(call, "/posts/", _is_open),

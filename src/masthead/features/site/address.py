@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.base.config.settings import Settings
 from masthead.base.ids import TenantId
+from masthead.content.texts.languages import editions_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -22,6 +26,20 @@ class Site(msgspec.Struct, frozen=True):
     """Without a trailing slash."""
     language: str = "en"
     """A BCP 47 tag."""
+    editions: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Its languages: see `content/texts/languages.py`."""
+
+    def of_edition(self, edition: str) -> Site:
+        """The site in the language of a text."""
+        return replace(self, language=self.editions.get(edition, self.language))
+
+    def for_member(self, member: Mapping[str, Any]) -> Site:
+        """In the language of a member, if it is one of the site's. Staff have none."""
+        return self.of_edition(self.edition_of(member))
+
+    def edition_of(self, member: Mapping[str, Any]) -> str:
+        edition = str(member.get("language", "")).lower()
+        return edition if edition in self.editions else ""
 
 
 async def site_in(unit: Unit, settings: Settings) -> Site:
@@ -45,9 +63,10 @@ class Sites:
 
 
 def _site(settings: Settings, tenant: Record, stored: Record | None) -> Site:
-    shown = stored or {"site_name": "", "custom_domain": "", "language": ""}
+    shown = stored or {"site_name": "", "custom_domain": "", "language": "", "languages": []}
     url = site_url(settings, tenant["slug"], shown["custom_domain"])
-    return Site(shown["site_name"] or tenant["name"], url, shown["language"] or "en")
+    editions = editions_of(shown)
+    return Site(shown["site_name"] or tenant["name"], url, editions[""], editions)
 
 
 def with_origin(record: Record, collection: Collection, origin: str) -> Record:

@@ -10,8 +10,8 @@ from zoneinfo import available_timezones
 
 from masthead.engine.records.fields.base import refuse
 from masthead.engine.records.fields.documents import Json
+from masthead.engine.records.fields.languages import LanguageTag, LanguageTags
 from masthead.engine.records.fields.text import Text, is_web_address
-from masthead.engine.records.fields.translations import LANGUAGE_TAG
 
 MAX_LINKS = 20
 MAX_LABEL = 60
@@ -23,12 +23,14 @@ ACCENT_COLOR = Text(
     allowed="Must be a colour such as #8f1d2c.",
     help="The colour of links. The site darkens or lightens it where it would be hard to read.",
 )
-LANGUAGE = Text(
+LANGUAGE = LanguageTag(
     name="language",
-    max=35,
-    pattern=LANGUAGE_TAG,
-    allowed="Must be a language tag such as en or pt-BR.",
     help="The language of the site's texts, as a BCP 47 tag. Empty is English.",
+)
+LANGUAGES = LanguageTags(
+    name="languages",
+    help="Other languages that the site has texts in, as BCP 47 tags. Each has its own front page, "
+    "lists and feeds, below its tag in lower case, such as `/de/`.",
 )
 
 

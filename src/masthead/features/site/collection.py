@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from masthead.content.texts.languages import editions_jobs
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.records.changes import Change, Save, Snapshot
 from masthead.engine.records.collection import Collection, Index
@@ -13,7 +14,7 @@ from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.secrets import Secret
 from masthead.engine.records.fields.text import Text, Url
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
-from masthead.features.site.appearance import ACCENT_COLOR, LANGUAGE, Links, TimeZone
+from masthead.features.site.appearance import ACCENT_COLOR, LANGUAGE, LANGUAGES, Links, TimeZone
 from masthead.features.site.custom_domain import CustomDomain
 from masthead.features.site.design import CODE, DESIGN, check_code
 
@@ -70,6 +71,7 @@ site_settings = Collection(
         Url(name="site_favicon"),
         ACCENT_COLOR,
         LANGUAGE,
+        LANGUAGES,
         TimeZone(
             name="time_zone",
             help="The time zone of dates on the site, such as Europe/Lisbon. Empty is UTC.",
@@ -224,6 +226,8 @@ site_settings = Collection(
         "editors_send_mailings",
         "custom_domain",
         "time_zone",
+        "language",
+        "languages",
     ),
     owner_may_delete=False,
     indexes=(
@@ -232,5 +236,6 @@ site_settings = Collection(
         Index(("domain_check_at",), across_tenants=True, skip_empty="domain_check_at"),
     ),
     before_save=before_save,
+    jobs=editions_jobs,
     snapshots=first_newsletter,
 )

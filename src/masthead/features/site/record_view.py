@@ -55,7 +55,7 @@ if TYPE_CHECKING:
                 "read_only_mode",
             ],
             Literal["version"],
-            Literal["social", "cors_origins"],
+            Literal["languages", "social", "cors_origins"],
             Literal[
                 "navigation",
                 "footer_links",

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from masthead.base import clock
+from masthead.content.texts.languages import EDITION, root_of
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Text
@@ -25,7 +26,7 @@ def with_url(
 ) -> Callable[[Record], Record]:
     """Adds it to the records of a call. `is_open`: everyone may read the text, once it is out."""
     tenant, settings = call.tenant, call.services.settings
-    start = site_url(settings, tenant.slug, tenant.custom_domain) + prefix
+    start = site_url(settings, tenant.slug, tenant.custom_domain)
     now = clock.to_text(call.records.clock())
 
     def shown(text: Record) -> Record:
@@ -33,6 +34,7 @@ def with_url(
         if is_published and text["published_at"] > now:
             # From that moment it has an address, without another change.
             call.holds = is_published = False
-        return {**text, URL.name: start + quote(text["slug"]) if is_published else ""}
+        path = f"{root_of(text[EDITION.name])}{prefix}{quote(text['slug'])}"
+        return {**text, URL.name: start + path if is_published else ""}
 
     return shown

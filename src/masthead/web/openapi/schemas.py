@@ -6,9 +6,11 @@ from typing import Any
 
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.documents import Json, TextList
+from masthead.engine.records.fields.languages import LANGUAGE_TAG, MAX_TAG
 from masthead.engine.records.fields.relation import Relation
 from masthead.engine.records.fields.secrets import SecretValues
 from masthead.engine.records.fields.text import Email, Text, Url
+from masthead.engine.records.fields.translations import MAX_TRANSLATIONS, Translations
 from masthead.engine.records.fields.values import LARGEST, Date, Flag, Number, Select
 from masthead.web.openapi import texts
 from masthead.web.v1.parameters import Parameter
@@ -21,6 +23,23 @@ _WEB_ADDRESS = (
     r"^(?:https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
     r'(?:[/?#][^\u0000-\u0020\\"<>]*)?|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
 )
+_TRANSLATIONS: Schema = {
+    "type": "array",
+    "maxItems": MAX_TRANSLATIONS,
+    "items": {
+        "type": "object",
+        "properties": {
+            "language": {
+                "type": "string",
+                "maxLength": MAX_TAG,
+                "pattern": f"^(?:{LANGUAGE_TAG.pattern})$",
+            },
+            "url": {"type": "string", "pattern": _WEB_ADDRESS},
+        },
+        "required": ["language", "url"],
+        "additionalProperties": False,
+    },
+}
 # JavaScript's \s lacks a few characters that Python's strip() removes.
 _NOT_BLANK = r"[^\s\u001c-\u001f\u0085]"
 
@@ -32,6 +51,8 @@ def field_schema(field: Field) -> Schema:
             items: Schema = {"type": "string", "minLength": 1, "maxLength": field.max_length}
             items |= {"enum": list(field.values)} if field.values else {"pattern": _NOT_BLANK}
             return {"type": "array", "items": items, "maxItems": field.max_items}
+        case Translations():
+            return _TRANSLATIONS
         case Json():
             return {}
         case Number():

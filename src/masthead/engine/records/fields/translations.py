@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from masthead.engine.records.fields.base import Access, refuse
 from masthead.engine.records.fields.documents import Json
+from masthead.engine.records.fields.languages import LANGUAGE_TAG, MAX_TAG
 from masthead.engine.records.fields.text import is_web_address
 
 MAX_TRANSLATIONS = 50
-LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-"""BCP 47, as far as sites use it."""
 
 
 class Translations(Json, frozen=True, kw_only=True):
@@ -35,7 +33,8 @@ def _translation(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or set(value) != {"language", "url"}:
         raise _refused('Each translation must be an object of "language" and "url".')
     language, url = value["language"], value["url"]
-    if not isinstance(language, str) or not LANGUAGE_TAG.fullmatch(language) or len(language) > 35:
+    is_tag = isinstance(language, str) and LANGUAGE_TAG.fullmatch(language)
+    if not is_tag or len(language) > MAX_TAG:
         raise _refused("Each language must be a tag such as en or pt-BR.")
     if not isinstance(url, str) or not is_web_address(url):
         raise _refused("Each url must be a full http or https URL, or a path that begins with /.")

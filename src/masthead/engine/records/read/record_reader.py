@@ -117,7 +117,8 @@ class RecordReader:
         given = wanted.filter
         if terms and access is Access.SITE:
             assert collection.site is not None
-            given = collection.site.searched(caller.reader)
+            searched = collection.site.searched(caller.reader)
+            given = f"({searched}) && ({given})" if searched and given else searched or given
         parsed = parse_given(given, for_admin=not caller.is_reader)
         expansion = Expansion.parse(wanted.expand)
         if wanted.search and not terms:

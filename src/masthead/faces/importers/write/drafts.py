@@ -97,8 +97,11 @@ def _values(item: SourcePost | SourceMember | SourceComment) -> list[Any]:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
     # Only those that are given, so that the fingerprints of versions before stay the same.
     later = [getattr(item, name) for name in _LATER.get(type(item), ())]
-    if isinstance(item, SourceMember | SourcePost) and not item.levels:
-        # The newest of them: items with the others have a fingerprint of a version before.
+    # The newest of them: items with the others have a fingerprint of a version before.
+    newest = [name for name in ("language", "levels") if hasattr(item, name)]
+    for name in newest:
+        if getattr(item, name):
+            break
         later.pop()
     return [*values, later] if any(later) else values
 
@@ -108,13 +111,13 @@ def _digest(values: list[Any]) -> str:
 
 
 _LATER: Final[Mapping[type, tuple[str, ...]]] = {
-    SourcePost: ("scheduled_for", "email_only", "levels"),
+    SourcePost: ("scheduled_for", "email_only", "levels", "language"),
     SourceMember: ("labels", "note", "past_state", "levels"),
 }
 _NOT_COUNTED: Final = frozenset(
     {
         *("warnings", "authors", "other_paths", "scheduled_for", "email_only"),
-        *("labels", "note", "past_state", "levels"),
+        *("labels", "note", "past_state", "levels", "language"),
     }
 )
 _COUNTED: Final = {
@@ -144,6 +147,7 @@ def draft_of(
         "featured_image": cut.address("featured_image", body.featured_image),
         "seo_title": cut.text("seo_title", post.seo_title),
         "seo_description": cut.text("seo_description", post.seo_description),
+        "language": post.language,
     }
     if post.kind == "post":
         values |= {

@@ -16,6 +16,7 @@ from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
 from masthead.base.languages.moments import Day
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import edition_of, root_of
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.reader.cards import local_time
@@ -55,6 +56,7 @@ DONE = {
     "name": words("Your name is saved."),
     "newsletter": words("Saved."),
     "comment-mails": words("Saved."),
+    "language": words("Saved."),
     "password": words("Your new password is set. You are signed out everywhere else."),
     "sign_in": words("That sign-in has ended."),
     "connection": words("Removed."),
@@ -141,6 +143,18 @@ class Account:
         is_off = form.get("comment_mails") != "true"
         await self._update(request, member, {"comment_mails_off": is_off})
         return _done("comment-mails")
+
+    @for_member
+    async def set_language(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Redirect:
+        """The next page is in the new language. One that the site does not have changes nothing."""
+        wanted = form.get("language", "")
+        edition = edition_of(wanted, request.site_record)
+        if wanted in request.editions.values():
+            await self._update(request, member, {"language": wanted})
+        url = f"{site_of(request).url}{root_of(edition)}{ACCOUNT}?done=language"
+        return see_other(url)
 
     @for_member
     async def set_email(

@@ -68,7 +68,9 @@ class Joining:
             problems = (FormProblem("email", error.problem.message),)
             page = SignUpPage(form.get("email", ""), newsletter, back, problems)
             return await _sign_up(request, page, 422, chosen)
-        wanted = EmailRequest(Purpose.SIGN_UP, email, newsletter, back, chosen)
+        wanted = EmailRequest(
+            Purpose.SIGN_UP, email, newsletter, back, chosen, edition=request.edition
+        )
         return await self._mail_link(request, form, wanted, "sign_up")
 
     async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
@@ -87,7 +89,7 @@ class Joining:
                 request, SignInPage(form.get("email", ""), back, problems), 422
             )
         if not form.get("password"):
-            wanted = EmailRequest(Purpose.SIGN_IN, email, back=back)
+            wanted = EmailRequest(Purpose.SIGN_IN, email, back=back, edition=request.edition)
             return await self._mail_link(request, form, wanted, "sign_in")
         try:
             signed_in = await self._services.accounts.sign_in(
@@ -162,7 +164,7 @@ class Joining:
         token = form.get("token", "")
         try:
             signed_in, link = await self._services.members.links.use(
-                request.tenant_id, token, request.client
+                request.tenant_id, token, request.client, language=_chosen_language(request)
             )
         except BadRequest as error:
             return _dead_link(request, str(error))
@@ -173,7 +175,7 @@ class Joining:
         code_id, code = form.get("code_id", ""), form.get("code", "")
         try:
             signed_in, link = await self._services.members.links.use_code(
-                request.tenant_id, code_id, code, request.client
+                request.tenant_id, code_id, code, request.client, language=_chosen_language(request)
             )
         except (BadRequest, RateLimited) as error:
             wrong = str(error) if isinstance(error, RateLimited) else WRONG_CODE
@@ -198,6 +200,11 @@ class Joining:
             links, address = self._services.members.links, request.client.address
             code_id = await links.request(request.tenant_id, wanted, address)
         return _inbox(request, InboxPage(wanted.email, kind, code_id=code_id, back=wanted.back))
+
+
+def _chosen_language(request: SiteRequest) -> str:
+    """That of the address; none if it is the site's own."""
+    return request.language if request.edition else ""
 
 
 def _check_open(request: SiteRequest) -> None:
@@ -265,8 +272,8 @@ def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Page
 
 
 def _dead_link(request: SiteRequest, sentence: str) -> Page:
-    links = [Link(words("Sign in"), SIGN_IN)]
+    links = [Link(words("Sign in"), request.root + SIGN_IN)]
     if request.site_record["members_enabled"]:
-        links.append(Link(words("Join"), SIGN_UP))
+        links.append(Link(words("Join"), request.root + SIGN_UP))
     page = MessagePage(words("This link no longer works"), (sentence,), links=tuple(links))
     return _message(request, page, 400)

@@ -41,6 +41,7 @@ def member_page_routes(pages: SitePages, services: FeatureServices) -> list[Rout
         mine(f"{ACCOUNT}/newsletter", account.set_newsletter),
         mine(f"{ACCOUNT}/newsletters", account.choose_newsletter),
         mine(f"{ACCOUNT}/comment-mails", account.set_comment_mails),
+        mine(f"{ACCOUNT}/language", account.set_language),
         mine(f"{ACCOUNT}/password", account.set_password),
         mine(f"{ACCOUNT}/sign-ins", account.end_sign_in),
         mine(f"{ACCOUNT}/connections", account.disconnect),

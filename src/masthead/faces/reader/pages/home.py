@@ -6,7 +6,7 @@ from __future__ import annotations
 from masthead.faces.reader.cards import cards_of, list_posts
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import absolute, json_ld, shown_site
+from masthead.faces.reader.site import absolute, in_all_languages, json_ld, shown_site
 from masthead.faces.reader.views import Head, HomePage
 from masthead.features.statistics.storing import LIST
 from masthead.web.request import Viewed
@@ -27,12 +27,13 @@ async def home(request: SiteRequest) -> Page:
         title=site.name,
         description=site.description,
         image=absolute(site, site.logo),
+        translations=() if pager.newer else in_all_languages(request, "/"),
         data=json_ld(
             {
                 "@context": "https://schema.org",
                 "@type": "WebSite",
                 "name": site.name,
-                "url": site.url + "/",
+                "url": f"{site.url}{site.root}/",
                 "description": site.description,
             }
         ),

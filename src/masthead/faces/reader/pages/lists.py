@@ -10,12 +10,12 @@ from masthead.base.errors import BadRequest, NotFound
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
-from masthead.faces.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
+from masthead.faces.reader.cards import CARD_FIELDS, author_of, cards_of, in_edition, list_posts
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.found_places import with_places
 from masthead.faces.reader.pictures import pictures_of, small
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import absolute, page_title, site_of
+from masthead.faces.reader.site import absolute, in_all_languages, page_title, site_of
 from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
@@ -40,7 +40,7 @@ async def tag(request: SiteRequest, slug: str) -> Page:
     cards = await cards_of(request, found)
     name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
     site = site_of(request)
-    feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
+    feed = Link(f"{name}, {site.name}", f"{site.root}/tags/{quote(slug)}/feed.xml")
     kept = await request.records.find_one(tags, {"name": name}, tenant_id=request.tenant_id)
     description = kept["description"] if kept else ""
     picture = await _picture_of(request, kept)
@@ -75,7 +75,7 @@ async def author(request: SiteRequest, slug: str) -> Page:
         listings.append((AUTHOR_LIST, ""))
     found, pager = await list_posts(request, PER_PAGE, *listings)
     pictures = await pictures_of(request, [account["picture"]])
-    who, site = author_of(account, pictures, "400x400"), site_of(request)
+    who, site = author_of(request.root, account, pictures, "400x400"), site_of(request)
     head = Head(
         title=f"{who.name} · {site.name}",
         description=who.bio[:160],
@@ -93,7 +93,10 @@ async def archive(request: SiteRequest) -> Page:
         Month(f"{year}-{month:02}", tuple(group))
         for (year, month), group in groupby(cards, key=_month)
     )
-    head = Head(title=page_title(request, words("Archive")))
+    head = Head(
+        title=page_title(request, words("Archive")),
+        translations=() if pager.newer else in_all_languages(request, "/archive"),
+    )
     return Page("archive.html", head, ArchivePage(months, (), pager), viewed=ARCHIVE)
 
 
@@ -109,7 +112,9 @@ async def search(request: SiteRequest) -> Page:
         limit = request.services.read_limit
         limit.check(request.address)
         try:
-            found = await request.first(posts, 20, search=query, names=names)
+            found = await request.first(
+                posts, 20, search=query, names=names, filter=in_edition(request)
+            )
             cards = await asyncio.to_thread(
                 with_places, await cards_of(request, found), found, query
             )

@@ -74,7 +74,7 @@ def _slug(site: Site, address: str) -> str:
         raise NotFound(words("There is no post at this address.")) from error
     is_ours = parts.scheme in ("http", "https") and parts.netloc == urlsplit(site.url).netloc
     prefix, _, slug = parts.path.rstrip("/").rpartition("/")
-    if not is_ours or prefix != "/posts":
+    if not is_ours or not prefix.endswith("/posts"):
         raise NotFound(words("There is no post at this address."))
     return unquote(slug)
 

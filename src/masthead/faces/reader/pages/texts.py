@@ -8,13 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import NotFound
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader import share_card
 from masthead.faces.reader.cards import cards_of, local_time, related_to
 from masthead.faces.reader.content import display
 from masthead.faces.reader.discussion import discussion_of
-from masthead.faces.reader.endpoint import Page
+from masthead.faces.reader.endpoint import Page, Redirect
 from masthead.faces.reader.pages.html_cards import address_of
 from masthead.faces.reader.pages.lists import _equals
 from masthead.faces.reader.pictures import pictures_of
@@ -42,8 +43,18 @@ SHARED_WIDTH = 1200
 """A width that thumbs have."""
 
 
-async def post(request: SiteRequest, slug: str) -> Page:
-    return await draw_post(request, await by_slug(request, posts, slug))
+async def post(request: SiteRequest, slug: str) -> Page | Redirect:
+    found = await by_slug(request, posts, slug)
+    return moved(request, found, "/posts/") or await draw_post(request, found)
+
+
+def moved(request: SiteRequest, text: Record, prefix: str, suffix: str = "") -> Redirect | None:
+    """To the address in the text's own language; None if it is this one."""
+    if text["edition"] == request.edition:
+        return None
+    query = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
+    path = f"{root_of(text['edition'])}{prefix}{quote(text['slug'])}{suffix}"
+    return Redirect(f"{path}{query}")
 
 
 async def draw_post(request: SiteRequest, found: Record, form: CommentForm | None = None) -> Page:
@@ -62,13 +73,15 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     # Only its own excerpt: the beginning of the text follows below.
     shown = replace(card, excerpt=record["excerpt"])
     related = await related_to(request, record["id"])
-    page = PostPage(shown, html, modified, discussion, related, offer=offer)
+    language = _own_language(request, record)
+    page = PostPage(shown, html, modified, discussion, related, offer=offer, language=language)
     viewed = Viewed(POST, record["id"])
     return Page("post.html", _post_head(request, record, card), page, viewed=viewed)
 
 
-async def text_page(request: SiteRequest, slug: str) -> Page:
-    return await draw_page(request, await by_slug(request, pages, slug))
+async def text_page(request: SiteRequest, slug: str) -> Page | Redirect:
+    found = await by_slug(request, pages, slug)
+    return moved(request, found, "/") or await draw_page(request, found)
 
 
 async def draw_page(request: SiteRequest, record: Record) -> Page:
@@ -80,7 +93,8 @@ async def draw_page(request: SiteRequest, record: Record) -> Page:
         starts_page=picture is None,
         html_cards=address_of(pages, record["id"]),
     )
-    page = TextPage(record["title"], html, record["excerpt"], picture)
+    language = _own_language(request, record)
+    page = TextPage(record["title"], html, record["excerpt"], picture, language=language)
     site = site_of(request)
     image, image_width, image_height = _shared(site, picture) if picture else ("", 0, 0)
     head = Head(
@@ -89,9 +103,14 @@ async def draw_page(request: SiteRequest, record: Record) -> Page:
         image=image,
         image_width=image_width,
         image_height=image_height,
-        translations=translations_of(site, f"/{quote(record['slug'])}", record),
+        translations=translations_of(site, f"{site.root}/{quote(record['slug'])}", record),
     )
     return Page("page.html", head, page, viewed=Viewed(PAGE, record["id"]))
+
+
+def _own_language(request: SiteRequest, text: Record) -> str:
+    is_other = text["language"].lower() != request.language.lower()
+    return text["language"] if is_other else ""
 
 
 async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
@@ -137,7 +156,7 @@ def _post_head(request: SiteRequest, post: PostRecord, card: Card) -> Head:
         "publisher": {"@type": "Organization", "name": site.name, "url": site.url + "/"},
         "isAccessibleForFree": post["visibility"] == "public",
         "keywords": [tag.label for tag in card.tags],
-        "inLanguage": site.language,
+        "inLanguage": post["language"] or site.language,
         **({"image": image} if image else {}),
     }
     return Head(
@@ -161,8 +180,9 @@ def translations_of(site: Site, path: str, record: Record) -> tuple[Link, ...]:
     others = [Link(each["language"], absolute(site, each["url"])) for each in found or ()]
     if not others:
         return ()
-    own = site.language.lower()
+    tag = record["language"] or site.language
+    own = tag.lower()
     return (
-        Link(site.language, site.url + path),
+        Link(tag, site.url + path),
         *(each for each in others if each.label.lower() != own),
     )

@@ -16,12 +16,12 @@ from masthead.engine.records.fields.base import FieldError
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS
+from masthead.features.mailings.audience import whose_language
 from masthead.features.mailings.collection import EVERYONE, FREE, PAID, has_reached_nobody, mailings
 from masthead.features.mailings.letter import GMAIL_BYTES, draw_letter
 from masthead.features.mailings.starting import NO_NEWSLETTER, NO_READERS
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.site import reader_of_all
-from masthead.features.site.address import Site
 from masthead.features.site.collection import MAIN_NEWSLETTER
 from masthead.outside.mail.wording import where_stored
 
@@ -42,6 +42,8 @@ class MailChoice(msgspec.Struct, frozen=True):
     audience: str
     labels: tuple[str, ...]
     subject: str
+    edition: str = ""
+    """The post's: see `content/texts/languages.py`."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -65,6 +67,7 @@ def chosen_mail(post: Record, given: Mapping[str, str]) -> MailChoice:
         audience if audience in AUDIENCES else EVERYONE,
         tuple(dict.fromkeys(each for each in labels if each)),
         given.get("subject", "").strip() or post["title"],
+        post["edition"],
     )
 
 
@@ -84,7 +87,9 @@ async def mailings_of(request: AdminRequest, post_id: str) -> list[Record]:
 
 
 async def count_readers(request: AdminRequest, choice: MailChoice) -> int:
-    return await request.services.mailings.starting.preview(request.tenant_id, choice.values)
+    reach = whose_language({"edition": choice.edition}, request.site_record)
+    wanted = {**choice.values, **reach}
+    return await request.services.mailings.starting.preview(request.tenant_id, wanted)
 
 
 async def check_mail(request: AdminRequest, choice: MailChoice) -> None:
@@ -149,7 +154,7 @@ async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice)
     letter = await draw_letter(
         request.records,
         tenant_id=request.tenant_id,
-        site=Site(request.site_name, request.site_url),
+        site=await request.services.sites.of(request.tenant_id),
         newsletter=found,
         post=post,
         reader=choice.reader_of(post),

@@ -15,7 +15,6 @@ from masthead.faces.admin.sections import POSTS, READERS
 from masthead.features.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.site import is_open, reader_of_all
-from masthead.features.site.address import Site
 from masthead.features.site.collection import MAIN_NEWSLETTER
 
 _CHOICES: Final = {
@@ -108,7 +107,7 @@ async def _letter(
     return await draw_letter(
         request.records,
         tenant_id=request.tenant_id,
-        site=Site(request.site_name, request.site_url),
+        site=await request.services.sites.of(request.tenant_id),
         newsletter=newsletter,
         post=post,
         reader=_reader(post, chosen["as"]),

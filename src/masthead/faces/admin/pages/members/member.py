@@ -15,6 +15,7 @@ from masthead.engine.records.filter.conditions import equals
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time, items_of
 from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.languages import language_choices
 from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.pages.comments.listing import by_id, short
 from masthead.faces.admin.pages.members.access import LABELS as ACCESS_LABELS
@@ -57,6 +58,7 @@ _ASKS = (
     Ask("status", "Status", choices=STATUSES),
     Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
     Ask("labels", "Labels", LABELS_HELP),
+    Ask("language", "Language", "Of emails to the member and the pages of the account."),
     Ask(
         "note",
         "Note",
@@ -164,15 +166,24 @@ class Entry(msgspec.Struct, frozen=True):
     """The person who did it, or its outcome."""
 
 
-def _form(names: Mapping[str, str]) -> Form:
-    """With the tiers of the site, if it has any."""
-    levels = {"": "None", **names}
-    asks = (replace(each, choices=levels) if each.name == "tier_id" else each for each in _ASKS)
-    return Form(blog_members, tuple(each for each in asks if names or each.name != "tier_id"))
+async def _form(request: AdminRequest, member: Record) -> Form:
+    """With the tiers and the languages of the site, if it has any."""
+    names = await level_names(request)
+    choices = {
+        "tier_id": {"": "None", **names} if names else {},
+        "language": language_choices(request, member["language"]),
+    }
+    asks = (replace(each, choices=choices.get(each.name, each.choices)) for each in _ASKS)
+    return Form(
+        blog_members, tuple(each for each in asks if each.choices or each.name not in choices)
+    )
 
 
 async def save_member(request: AdminRequest, member_id: str) -> Answer:
-    given = _form(await level_names(request)).given(request)
+    member = await request.records.require(
+        blog_members, {"id": member_id}, tenant_id=request.tenant_id
+    )
+    given = (await _form(request, member)).given(request)
     if given.get("tier") == "free":
         # The page hides the choice then.
         given.pop("tier_id", None)
@@ -221,7 +232,7 @@ async def member_page(request: AdminRequest, member_id: str) -> Answer:
         "kind": kind,
         "orders": [each | {"what": _what(each)} for each in bought],
         "order_badges": _ORDER_BADGES,
-        **_form(names).values(request, member, labels=ACCESS_LABELS),
+        **(await _form(request, member)).values(request, member, labels=ACCESS_LABELS),
         **access_values(request, member, names),
         "may_change": may_change(request),
         "requests": await requests_of(request, member_id) if may_change(request) else [],

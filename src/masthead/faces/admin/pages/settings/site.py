@@ -15,6 +15,12 @@ _ABOUT = (
     Ask("site_name", "Name"),
     Ask("site_description", "Description", "Shown below the name and in search results.", rows=2),
     Ask("language", "Language", "A language tag such as en or pt-BR. If empty, English."),
+    Ask(
+        "languages",
+        "Other languages",
+        "Tags such as de or fr, separated by commas. Each has its own front page, lists and feeds "
+        "at /de/ or /fr/, and texts and members can have it.",
+    ),
 )
 _READERS = (
     Ask("members_enabled", "Readers can become members"),

@@ -13,28 +13,31 @@ from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
 from masthead.faces.admin.forms import Ask, given_values, sent_values, widgets
+from masthead.faces.admin.languages import language_choices
 from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 
 _TEXT = frozenset({"title", "content_html"})
+_CHOSEN = frozenset({"authors", "tiers", "language"})
+"""Not asked for where there is nothing to choose from."""
 
 
 async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
     """Authors that the form does not list stay authors."""
-    if not section.has_authors:
-        return section.asks
-    choices = {"tiers": await _levels(request, record)}
+    choices = {"language": language_choices(request, record["language"])}
+    if section.has_authors:
+        choices["tiers"] = await _levels(request, record)
     # Only editors and owners may name authors.
-    if not request.caller.is_writer:
+    if section.has_authors and not request.caller.is_writer:
         names = await staff_names(request)
         own = dict.fromkeys(beginners(section, request), "You")
         choices["authors"] = dict.fromkeys(record["authors"], "Another author") | own | names
     return tuple(
         replace(each, choices=choices.get(each.name, each.choices))
         for each in section.asks
-        if each.name not in ("authors", "tiers") or choices.get(each.name)
+        if each.name not in _CHOSEN or choices.get(each.name)
     )
 
 

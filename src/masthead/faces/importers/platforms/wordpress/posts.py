@@ -11,6 +11,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from masthead.engine.records.fields.languages import LANGUAGE_TAG
+from masthead.engine.records.fields.languages import MAX_TAG as LANGUAGE_MAX
 from masthead.engine.records.read.plain_text import plain_text
 from masthead.faces.importers.convert.plain_texts import cut, title_text
 from masthead.faces.importers.dates import schedule
@@ -212,6 +214,7 @@ class Posts:
             warnings=tuple(warnings),
             authors=self._authors(item),
             levels=masthead_values.levels(item) if kind == "post" else (),
+            language=_language(item),
         )
 
     def _authors(self, item: Item) -> tuple[str, ...]:
@@ -293,6 +296,13 @@ def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
     if len(text) > limit:
         warnings.append(f"{name} cut to {limit} characters")
     return cut(text, limit)
+
+
+def _language(item: Item) -> str:
+    """The slug of a term that a plugin for several languages adds, such as Polylang."""
+    slugs = (each.slug for each in item.categories if each.domain == "language")
+    found = next(slugs, "").replace("_", "-")
+    return found if len(found) <= LANGUAGE_MAX and LANGUAGE_TAG.fullmatch(found) else ""
 
 
 def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
