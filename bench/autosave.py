@@ -62,7 +62,7 @@ class Autosave:
                 problems.append(f"a save was answered with {answer.status}")
                 break
         connection.close()
-        process.wait_until_calm(server.pid)
+        server.wait_until_calm()
         used = process.processor_seconds(server.pid) - used
         return Round(Sample(done / elapsed, used / max(1, done)), problems)
 

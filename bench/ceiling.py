@@ -28,6 +28,9 @@ class Ceiling:
         self.pid = pid
         self._pipe = pipe
 
+    def wait_until_calm(self) -> None:
+        process.wait_until_calm(self.pid)
+
     def answer_with(self, answer: Answer) -> None:
         """From now on, whatever is asked."""
         self._pipe.send(answer)

@@ -18,7 +18,7 @@ from typing import Final
 
 import uvloop
 
-from bench import datasets, process
+from bench import datasets
 from bench.data import Content, Post
 from bench.figures import processor, ratio_of
 from bench.masthead import Masthead, MastheadService
@@ -123,7 +123,7 @@ def serving(
         is_fresh=bool(given.fresh),
     )
     with copy as folder, side.serving(folder) as service:
-        process.wait_until_calm(service.pid)
+        service.wait_until_calm()
         yield service
 
 

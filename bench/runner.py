@@ -76,7 +76,7 @@ def measured(sides: Mapping[str, Filled], wanted: RunOptions) -> Iterator[Row]:
         }
         bare = None if wanted.is_beside else stack.enter_context(ceiling.serving())
         for service in services.values():
-            process.wait_until_calm(service.pid)
+            service.wait_until_calm()
         yield from _operations(services, bare, wanted)
         if wanted.only in MEMORY_AFTER:
             memory = Row(MEMORY_AFTER, "MB")
@@ -111,7 +111,7 @@ def _starts(sides: Mapping[str, Filled], wanted: RunOptions) -> Iterator[Row]:
                 used = process.processor_seconds(service.pid)
                 _samples(cold, name).append(Sample(took, used))
                 if memory in rows:
-                    process.wait_until_calm(service.pid)
+                    service.wait_until_calm()
                     _samples(memory, name).append(Sample(service.megabytes()))
     yield from rows
 

@@ -114,5 +114,9 @@ class Service:
     def page(self, site: str, path: str, *, is_signed_in: bool = False) -> bytes:
         raise CanNot("there are no pages")
 
+    def wait_until_calm(self) -> None:
+        """Until it has done what it does later for the requests so far."""
+        process.wait_until_calm(self.pid)
+
     def megabytes(self) -> float:
         return process.pss_megabytes(self.pid)

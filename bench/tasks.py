@@ -36,6 +36,8 @@ class Server(Protocol):
     @property
     def pid(self) -> int: ...
 
+    def wait_until_calm(self) -> None: ...
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -87,7 +89,7 @@ class Load:
             # It has written why.
             return Round(Sample(0), [f"the load generator: {error}"])
         # What is done later for these requests is part of their cost.
-        process.wait_until_calm(server.pid)
+        server.wait_until_calm()
         used = process.processor_seconds(server.pid) - used
         sample = Sample(result.rps, used / max(1, result.answered))
         return Round(sample, result.problems, result.is_generator_bound)
