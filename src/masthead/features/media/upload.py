@@ -63,7 +63,11 @@ class _FileInfo(msgspec.Struct, frozen=True):
 
 
 def file_field(collection: Collection) -> File | None:
-    return next((each for each in collection.fields if isinstance(each, File)), None)
+    if not collection.files:
+        return None
+    field = collection.by_name[collection.files[0]]
+    assert isinstance(field, File)
+    return field
 
 
 async def store_upload(
