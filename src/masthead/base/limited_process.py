@@ -4,15 +4,16 @@ and no thread can be stopped. The kernel ends the process where it uses too much
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 _START_SECONDS: Final = 10.0
 _WAIT_SECONDS: Final = 2.0
@@ -107,6 +108,9 @@ class LimitedProcess:
         return self._running[1]
 
     def _start(self) -> None:
+        # Imported here: most commands start no process.
+        import multiprocessing
+
         # Spawned, because a fork would copy the locks of this process's threads.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()

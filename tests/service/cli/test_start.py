@@ -24,12 +24,14 @@ UNUSED_BY_COMMANDS = (
     "masthead.faces.admin",
     "masthead.service.app",
     "masthead.faces.reader",
+    "multiprocessing",
     "obstore",
     "prosemirror",
     "redis",
     "rich",
     "sqlalchemy.dialects.postgresql",
     "uvloop",
+    "yarl",
 )
 HEAVY = ("sqlalchemy", "masthead.base.logs", "PIL", "lxml", "aiohttp", "obstore")
 

@@ -9,14 +9,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING
 
 import idna
 import msgspec
-from yarl import URL
 
 from masthead.base.config.values import Network
 from masthead.outside.outbound.addresses import Address, is_allowed, is_listed
 from masthead.outside.outbound.errors import refused
+
+if TYPE_CHECKING:
+    from yarl import URL
 
 MAX_URL_LENGTH = 2048
 
@@ -126,6 +129,9 @@ def _parsed(text: str) -> URL:
         raise refused(NOT_A_URL)
     if "@" in authority[1]:
         raise refused("Must not contain a user name or password.")
+    # Imported here: a command has no address to parse.
+    from yarl import URL
+
     try:
         url = URL(text)
     except ValueError:
