@@ -1,5 +1,6 @@
-"""Ids: 15 characters of a-z0-9. Those of records are random; those of events, deliveries and
-attempts begin with the time. Nothing may depend on their order."""
+"""Ids: 15 characters of a-z0-9. Those of records are random; those of rows that are
+only added, such as events, deliveries, revisions and the audit log, begin with the time. Nothing
+may depend on their order."""
 
 from __future__ import annotations
 

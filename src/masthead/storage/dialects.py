@@ -264,6 +264,11 @@ def not_empty(column: ColumnElement[Any]) -> ColumnElement[bool]:
     return column != sa.text("''")
 
 
+def is_not(column: ColumnElement[Any], constant: str) -> ColumnElement[bool]:
+    """The same for records whose value is not this one, which our own code names."""
+    return column != sa.literal_column(f"'{constant}'")
+
+
 class without_index(Expression):
     """`without_index(column)`: the same value, for which SQLite's planner uses no index.
 

@@ -16,7 +16,7 @@ from masthead.engine.records.access import access_of
 from masthead.engine.records.derived.list_items import listed_values
 from masthead.engine.records.filter.parser import parse_cached
 from masthead.engine.records.read.context import Context
-from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.read.page import ListRequest, unusual_values
 from masthead.engine.records.read.query import Shape
 from masthead.engine.records.read.sorting import parse_sort
 from masthead.engine.records.write.slugs import slugify
@@ -256,3 +256,44 @@ async def test_the_next_date_of_a_post_is_read_from_the_index_of_late_ones(
     index = "ix_posts__tenant_id_visibility_status_published_at"
     late = "(tenant_id=? AND visibility=? AND status=? AND published_at>?)"
     assert plan == [f"SEARCH posts USING INDEX {index} {late}"]
+
+
+NEWER = (
+    "post_id = 'x' && saved_at > '2026-01-01' && saved_at < '2026-01-02' && status != 'published'"
+)
+
+
+@pytest.mark.parametrize(
+    ("collection", "expression", "sort", "index"),
+    [
+        ("posts", "status = 'draft'", "-created", "ix_posts__drafts_created"),
+        ("posts", "status = 'draft'", "-updated", "ix_posts__drafts_updated"),
+        ("posts", "status = 'published'", "-created", "ix_posts__tenant_id_created_id_status"),
+        ("posts", "visibility = 'paid'", "-updated", "ix_posts__tenant_id_visibility_updated_id"),
+        (
+            "posts",
+            "status = 'published' && visibility = 'public'",
+            "-updated",
+            "ix_posts__tenant_id_updated_id_status_visibility",
+        ),
+        ("post_revisions", NEWER, "", "ix_post_revisions__tenant_id_post_id_saved_at"),
+    ],
+)
+@on_sqlite
+async def test_a_list_of_few_records_has_an_index_of_these(
+    tenant: TenantWorld, app: World, collection: str, expression: str, sort: str, index: str
+) -> None:
+    parsed, caller = parse_cached(expression), system(tenant.id)
+    shape = Shape(
+        collection,
+        access_of(caller),
+        True,
+        filter=parsed.shape,
+        sort=parse_sort(sort),
+        unusual=unusual_values(app.parts.records.registry[collection], parsed),
+    )
+    context = Context(caller, app.clock())
+    statement = (await app.parts.records._queries.page(shape, parsed, context)).statement
+    values = dict.fromkeys(statement.names, "x") | {"limit": 20, "offset": 0}
+    plan = await _plan(app, statement, values)
+    assert f"USING INDEX {index} (" in plan[0]

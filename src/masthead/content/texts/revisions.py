@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.content.texts.copied_fields import copied, pointer
-from masthead.content.texts.publication import DRAFT
+from masthead.content.texts.publication import DRAFT, PUBLISHED
 from masthead.content.texts.thinning import stamp_thinning
 from masthead.engine.records.changes import Change, Save, Snapshot
 from masthead.engine.records.collection import Collection, Index, Record, Rules
@@ -78,7 +78,8 @@ def revisions_of(
         before_save=before_save,
         indexes=(
             Index((f"{singular}_id", "created", "id")),
-            Index((f"{singular}_id", "saved_at", "status")),
+            # Without the states that were live, which are not thinned.
+            Index((f"{singular}_id", "saved_at"), unusual=("status", PUBLISHED)),
             Index(("thin_at",), across_tenants=True, skip_empty="thin_at"),
         ),
     )

@@ -154,6 +154,9 @@ class Index(msgspec.Struct, frozen=True):
     only_late: str = ""
     """A partial index: only records whose date of this name was in the future when they were last
     saved, which are the few that may not be due yet."""
+    unusual: tuple[str, str] | None = None
+    """A partial index: only records whose field of this name has another value than this one, which
+    most of them have. Lists that ask for another value use it."""
     name: str = ""
     """Made of the fields, unless that is longer than the 63 characters of PostgreSQL."""
 
@@ -330,6 +333,11 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def files(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.fields if isinstance(each, File))
+
+    @cached_property
+    def usual_values(self) -> Mapping[str, str]:
+        """The fields that have partial indexes of unusual values, each with its usual one."""
+        return dict(each.unusual for each in self.indexes if each.unusual is not None)
 
     @cached_property
     def reported_fields(self) -> tuple[Field, ...]:

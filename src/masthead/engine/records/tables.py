@@ -14,7 +14,7 @@ from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.text import Slug
 from masthead.engine.records.registry import Registry
 from masthead.storage import dialects
-from masthead.storage.dialects import not_empty
+from masthead.storage.dialects import is_not, not_empty
 from masthead.storage.metadata import all_tables, build_later, metadata
 
 tenant_states = Table(
@@ -146,7 +146,8 @@ def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:
 def _add_indexes(table: Table, collection: Collection) -> None:
     # By id alone, for callers without a tenant. Tenant ids are unique.
     SqlIndex(None, table.c.id, unique=collection.name == "tenants")
-    SqlIndex(None, table.c.tenant_id, table.c.created, table.c.id)
+    if not any(_is_by_creation(each) for each in collection.indexes):
+        SqlIndex(None, table.c.tenant_id, table.c.created, table.c.id)
     for each in collection.fields:
         if each.unique:
             _add_index(table, unique_index(each))
@@ -156,6 +157,12 @@ def _add_indexes(table: Table, collection: Collection) -> None:
             _add_index(table, Index((relation.name,)))
     for index in collection.indexes:
         _add_index(table, index)
+
+
+def _is_by_creation(index: Index) -> bool:
+    """Whether the lists of all records in the order of creation can use it."""
+    is_whole = not (index.skip_empty or index.only_late or index.unusual or index.across_tenants)
+    return is_whole and index.fields[:2] == ("created", "id")
 
 
 def unique_index(field: Field) -> Index:
@@ -173,4 +180,7 @@ def _add_index(table: Table, index: Index) -> None:
         where = not_empty(table.c[index.skip_empty])
     elif index.only_late:
         where = table.c[index.only_late] > table.c.updated
+    elif index.unusual:
+        name, usual = index.unusual
+        where = is_not(table.c[name], usual)
     SqlIndex(index.name or None, *columns, unique=index.unique, sqlite_where=where)

@@ -271,11 +271,14 @@ posts = Collection(
             name="ix_posts__public",
         ),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
-        Index(("status", "created", "id")),
-        # The orders of the admin's list, and the few drafts among many posts.
-        Index(("updated", "id")),
-        Index(("status", "updated", "id")),
-        Index(("visibility", "updated", "id")),
+        # The orders of the lists. With the state, a list of published posts skips drafts without
+        # reading them.
+        Index(("created", "id", "status")),
+        Index(("updated", "id", "status", "visibility")),
+        # The few drafts, and the few posts that are not for everyone, among many others.
+        Index(("created", "id"), unusual=("status", PUBLISHED), name="ix_posts__drafts_created"),
+        Index(("updated", "id"), unusual=("status", PUBLISHED), name="ix_posts__drafts_updated"),
+        Index(("visibility", "updated", "id"), unusual=("visibility", "public")),
         Index(("title", "id")),
         # An order of the public API.
         Index(("published_at", "id")),

@@ -10,7 +10,13 @@ from masthead.base.caller import Caller
 from masthead.base.errors import BadRequest
 from masthead.engine.records.access import no_tenant
 from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.ast import (
+    Comparison,
+    Expression,
+    Identifier,
+    Literal,
+    conjuncts,
+)
 from masthead.engine.records.filter.parser import ParsedFilter
 from masthead.engine.records.read.query import Prepared, Shape
 from masthead.engine.records.search.terms import document_key, prefix_of
@@ -76,6 +82,32 @@ def rows_left(wanted: ListRequest, shape: Shape, total: int) -> int | None:
     if wanted.offset < FAR_OFFSET or total < 0 or wanted.offset < total // 2:
         return None
     return max(total - wanted.offset, 0)
+
+
+def unusual_values(
+    collection: Collection, parsed: ParsedFilter | None
+) -> tuple[tuple[str, str], ...]:
+    """The fields that the filter requires to have an unusual value, each with its usual one:
+    `status = 'draft'` leaves out `published`."""
+    usual = collection.usual_values
+    parts = conjuncts(parsed.expression) if parsed is not None and usual else ()
+    found = {
+        part.left.path[0]
+        for part in parts
+        if isinstance(part, Comparison)
+        and isinstance(part.left, Identifier)
+        and isinstance(part.right, Literal)
+        and part.left.path[0] in usual
+        and part.left == Identifier((part.left.path[0],))
+        and _leaves_out(part.op, part.right.value, usual[part.left.path[0]])
+    }
+    return tuple((name, usual[name]) for name in sorted(found))
+
+
+def _leaves_out(op: str, value: object, usual: str) -> bool:
+    if op == "!=":
+        return value == usual
+    return op == "=" and isinstance(value, str) and value not in ("", usual)
 
 
 def page_values(

@@ -78,6 +78,8 @@ class Shape(msgspec.Struct, frozen=True):
     """The database refuses rows of too many bytes before they are read."""
     rendered: bool = False
     """Texts as readers see them, whatever the access."""
+    unusual: tuple[tuple[str, str], ...] = ()
+    """Fields, each with a value that the filter leaves out: a partial index has only the others."""
 
     @property
     def shows_rendering(self) -> bool:
@@ -269,6 +271,10 @@ class Queries:
             query = query.where(items.c.tenant_id == sa.bindparam("tenant", required=True))
             columns = OrderColumns(items.c.created, items.c.record_id)
         query = self._filtered(query, compiler, ref, wanted)
+        # The planner knows a partial index by its own words: it reads no parameters.
+        query = query.where(
+            *(dialects.is_not(ref.table.c[name], usual) for name, usual in shape.unusual)
+        )
         if shape.after:
             query = query.where(comes_after(columns, ref.table, shape.sort))
         query = query.order_by(*order_by(shape.sort, compiler, ref, columns))

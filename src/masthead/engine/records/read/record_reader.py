@@ -40,6 +40,7 @@ from masthead.engine.records.read.page import (
     page_values,
     rows_left,
     search_values,
+    unusual_values,
 )
 from masthead.engine.records.read.query import NUMBER, Prepared, Queries, Shape
 from masthead.engine.records.read.sorting import parse_sort, reversed_order
@@ -136,6 +137,7 @@ class RecordReader:
             listing=wanted.listing[0] if wanted.listing else "",
             sized=wanted.max_bytes is not None,
             rendered=wanted.rendered,
+            unusual=unusual_values(collection, parsed),
         )
         found = (
             search_values(self.database, caller, collection, wanted, terms=terms) if terms else None

@@ -198,7 +198,7 @@ class ChangeWriter(TenantTransaction):
         """Adds a record to a log: with the unit's other rows, and without anything that follows
         from it."""
         record = {
-            "id": ids.new_id(),
+            "id": ids.new_log_id(),
             "tenant_id": self.tenant_id,
             **values,
             "created": self._now,
@@ -264,6 +264,7 @@ class ChangeWriter(TenantTransaction):
         collection = self.context.registry[snapshot.collection]
         who = _author(self._caller) if snapshot.names_caller else {}
         new = NewRecord.of(collection, {**snapshot.values, **who})
+        new = new._replace(id=ids.new_log_id())
         await self.insert(collection, new, targets_exist=True)
         by = snapshot.by
         if not snapshot.newest:
