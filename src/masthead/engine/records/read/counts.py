@@ -4,8 +4,9 @@ some, so that no total reads rows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from masthead.base.caller import Caller
 from masthead.base.clock import Clock
@@ -18,6 +19,7 @@ from masthead.engine.records.read.context import Context
 from masthead.engine.records.read.query import PreparedTotal, Queries, Shape
 from masthead.storage.database import EVERY_TENANT, Database, Row
 
+SUM_LASTS: Final = timedelta(minutes=1)
 _HIGHEST_CHARACTER = "\U0010ffff"
 
 
@@ -29,6 +31,7 @@ class Counts:
         self._queries = queries
         self._daily = daily
         self._clock = now
+        self._sums: dict[tuple[str, str], tuple[datetime, int]] = {}
 
     async def total(self, caller: Caller, collection: Collection, given: str | Expression) -> int:
         """How many records that the caller may read match a filter, without reading any."""
@@ -87,10 +90,16 @@ class Counts:
         return {tenant_id: int(total) for tenant_id, total in rows}
 
     async def sum_of_all(self, collection: Collection, name: str) -> int:
-        """The stored sum of a field over all tenants, one row of each."""
-        statement = self._queries.sum_of_all(collection, name)
-        ((total,),) = await self._database.fetch(EVERY_TENANT, statement, statement.bind({}))
-        return int(total)
+        """The stored sum of a field over all tenants, at most `SUM_LASTS` old: it is read from one
+        row of each."""
+        key, now = (collection.name, name), self._clock()
+        known = self._sums.get(key)
+        # Also where the clock was set back.
+        if known is None or abs(now - known[0]) >= SUM_LASTS:
+            statement = self._queries.sum_of_all(collection, name)
+            ((total,),) = await self._database.fetch(EVERY_TENANT, statement, statement.bind({}))
+            known = self._sums[key] = now, int(total)
+        return known[1]
 
     async def by_item(
         self,
