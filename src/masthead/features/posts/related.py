@@ -41,8 +41,8 @@ _BATCH: Final = 20
 _LATE: Final = timedelta(seconds=10)
 """After so long no change is committed any more with an earlier `updated`."""
 _SITES: Final = 50
-_TAGS, _WITH_TAG = 6, 20
-_WORDS, _WITH_WORD = 4, 10
+_TAGS, _WITH_TAG = 5, 15
+_WORDS, _WITH_WORD = 3, 8
 _FIELDS: Final = frozenset(
     {"title", "excerpt", "summary", "tags", "status", "email_only", "published_at", "updated"}
 )
@@ -69,6 +69,8 @@ class RelatedPosts:
         self._records = records
         self._rows = RelatedRows(records.database)
         self.seconds = SECONDS
+        self._subjects: dict[tuple[str, str, str], _Subject] = {}
+        """The tags and words of posts that a run has read, by site, id and `updated`."""
 
     async def ids_of(self, tenant_id: TenantId, post_id: str) -> list[str]:
         """The nearest first. Some may not be published any more."""
@@ -81,10 +83,13 @@ class RelatedPosts:
     async def refresh(self) -> None:
         """The posts that have changed since the last run, as far as the time of a run reaches."""
         until = time.monotonic() + self.seconds
-        for mark in await self._rows.changed_sites(_SITES):
-            await self._refresh_site(mark, until)
-            if time.monotonic() > until:
-                return
+        try:
+            for mark in await self._rows.changed_sites(_SITES):
+                await self._refresh_site(mark, until)
+                if time.monotonic() > until:
+                    return
+        finally:
+            self._subjects.clear()
 
     async def _refresh_site(self, mark: Mark, until: float) -> None:
         caller, now = system(mark.tenant_id), self._records.clock()
@@ -115,7 +120,7 @@ class RelatedPosts:
         assert tenant_id is not None
         before = await self._rows.read(tenant_id, post["id"])
         is_shown = post["status"] == PUBLISHED and not post["email_only"]
-        after = await self._find(caller, post) if is_shown else {}
+        after = await self._find(caller, tenant_id, post) if is_shown else {}
         lists: dict[str, Scores] = {post["id"]: after} if after != before else {}
         for other in before.keys() | after.keys():
             theirs = await self._rows.read(tenant_id, other)
@@ -130,14 +135,21 @@ class RelatedPosts:
                 await self._rows.write(unit, post_id, lists[post_id])
         return 1
 
-    async def _find(self, caller: Caller, post: Record) -> Scores:
-        subject = _subject(post)
+    async def _find(self, caller: Caller, tenant_id: TenantId, post: Record) -> Scores:
+        subject = self._subject(tenant_id, post)
         found: dict[str, _Subject] = {}
         for wanted in _searches(post, subject):
             for each in (await self._records.page(caller, posts, wanted)).items:
-                found.setdefault(each["id"], _subject(each))
+                found[each["id"]] = self._subject(tenant_id, each)
         found.pop(post["id"], None)
         return nearest(subject, found)
+
+    def _subject(self, tenant_id: TenantId, post: Record) -> _Subject:
+        key = tenant_id, post["id"], post["updated"]
+        known = self._subjects.get(key)
+        if known is None:
+            known = self._subjects[key] = _subject(post)
+        return known
 
 
 def _searches(post: Record, subject: _Subject) -> Iterable[ListRequest]:
@@ -198,5 +210,7 @@ def _tags(post: Record) -> Sequence[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    long = {word for word in words_of(text) if len(word) >= _SHORTEST}
-    return frozenset(long | set(_UNSPACED_PAIR.findall(text)))
+    found = {word for word in words_of(text) if len(word) >= _SHORTEST}
+    if not text.isascii():
+        found.update(_UNSPACED_PAIR.findall(text))
+    return frozenset(found)
