@@ -12,10 +12,11 @@ from masthead.content.texts import jobs as text_jobs
 from masthead.content.texts import thinning
 from masthead.engine.audit.retention import AuditRetention
 from masthead.engine.jobs.runner import Chore, Handler, JobRunner
+from masthead.engine.records.due_records import delete_expired
 from masthead.engine.records.search.index import Indexer
 from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.files.work_folder import delete_abandoned
-from masthead.faces.importers.member_csv.expiry import delete_expired
+from masthead.faces.importers.member_csv.collection import member_imports
 from masthead.faces.site_archive import jobs as site_import_jobs
 from masthead.faces.site_archive.leftovers import Leftovers
 from masthead.faces.site_export import jobs as site_export_jobs
@@ -38,16 +39,17 @@ from masthead.features.payments import gift_mails
 from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
-from masthead.features.posts import draft_links, related, review_emails, tags
 from masthead.features.posts import jobs as post_jobs
+from masthead.features.posts import related, review_emails, tags
 from masthead.features.posts.collection import post_revisions, posts
+from masthead.features.posts.draft_links import draft_links
 from masthead.features.privacy import jobs as privacy_jobs
 from masthead.features.site import notices
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.domain_repeat import DomainChecks
 from masthead.features.statistics.retention import LASTING, Retention
 from masthead.features.trash import emptying
-from masthead.features.undo import undoing
+from masthead.features.undo.collection import undo_steps
 from masthead.features.webhooks import jobs as webhook_jobs
 from masthead.features.webhooks.deliver import DeliveryWorker
 from masthead.outside.mail import jobs as mail_jobs
@@ -112,6 +114,7 @@ def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
     backups = backup_schedule(parts)
     hourly = timedelta(hours=1)
+    expire = partial(delete_expired, parts.records)
     digests = Digests(parts.records, parts.mailings.starting)
     retention = Retention(parts.database, parts.records.clock)
     chores = [
@@ -132,16 +135,16 @@ def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
         Chore("mail_reports.sweep", hourly, parts.mailings.report_tokens.sweep),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.members.email_changes.sweep),
-        Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
+        Chore("member_imports.sweep", hourly, partial(expire, member_imports)),
         Chore("member_links.sweep", hourly, parts.members.links.sweep),
         Chore("sign_in_codes.sweep", hourly, parts.codes.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
         Chore("revisions.thin", hourly, partial(thinning.thin_due, parts.records, REVISIONS)),
-        Chore("draft_links.sweep", hourly, partial(draft_links.delete_expired, parts.records)),
+        Chore("draft_links.sweep", hourly, partial(expire, draft_links)),
         Chore("related.refresh", related.EVERY, parts.related.refresh),
         Chore("related.sweep", timedelta(days=1), parts.related.sweep),
-        Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
+        Chore("undo.sweep", hourly, partial(expire, undo_steps)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),
         Chore("backup.look", LOOK_EVERY, backups.enqueue_due),

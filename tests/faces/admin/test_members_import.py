@@ -24,6 +24,7 @@ from masthead.base.errors import NotFound
 from masthead.engine.audit.collection import audit_log
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.collection import Record
+from masthead.engine.records.due_records import delete_expired
 from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.member_csv.collection import (
     ABANDONED_AFTER,
@@ -32,7 +33,6 @@ from masthead.faces.importers.member_csv.collection import (
     REPORT_FOR,
     member_imports,
 )
-from masthead.faces.importers.member_csv.expiry import delete_expired
 from masthead.faces.importers.member_csv.rows import (
     BAD_DATE,
     BAD_EMAIL,
@@ -774,10 +774,10 @@ class TestTheFile:
         [run] = await imports(tenant)
         records = tenant.world.parts.records
         tenant.world.clock.advance(seconds=ABANDONED_AFTER.total_seconds() - 60)
-        await delete_expired(records)
+        await delete_expired(records, member_imports)
         assert await imports(tenant)
         tenant.world.clock.advance(minutes=2)
-        await delete_expired(records)
+        await delete_expired(records, member_imports)
         await worked(tenant)
         assert await imports(tenant) == []
         assert not await is_stored(tenant, run["object_key"])
@@ -808,8 +808,8 @@ class TestTheFile:
     ) -> None:
         await imported(tenant, browser, LIST)
         tenant.world.clock.advance(seconds=REPORT_FOR.total_seconds() - 60)
-        await delete_expired(tenant.world.parts.records)
+        await delete_expired(tenant.world.parts.records, member_imports)
         assert await imports(tenant)
         tenant.world.clock.advance(minutes=2)
-        await delete_expired(tenant.world.parts.records)
+        await delete_expired(tenant.world.parts.records, member_imports)
         assert await imports(tenant) == []

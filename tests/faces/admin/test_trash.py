@@ -11,7 +11,8 @@ from tests.world import TenantWorld
 
 from masthead.base.caller import system
 from masthead.engine.records.collection import Record
-from masthead.features.undo.undoing import delete_expired
+from masthead.engine.records.due_records import delete_expired
+from masthead.features.undo.collection import undo_steps
 from masthead.service.background import job_runner
 
 TRASH = "/admin/trash"
@@ -197,7 +198,7 @@ class TestUndo:
         post = await tenant.post()
         page = await change(browser, BULK, [post], action="publish")
         tenant.world.clock.advance(hours=1)
-        await delete_expired(tenant.world.parts.records)
+        await delete_expired(tenant.world.parts.records, undo_steps)
         assert await found(tenant, "undo_steps") == []
         assert "It is too late to undo this." in await undo(browser, page)
         [post] = await found(tenant, "posts")

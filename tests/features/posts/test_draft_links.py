@@ -16,10 +16,11 @@ from masthead.base.access_log import shown_path
 from masthead.base.caller import system
 from masthead.base.config.tokens import hash_token
 from masthead.engine.records.collection import Record
+from masthead.engine.records.due_records import delete_expired
 from masthead.faces.reader.card_views import digest_of
 from masthead.faces.reader.pages.html_cards import address_of
 from masthead.features.posts.collection import posts
-from masthead.features.posts.draft_links import delete_expired, draft_links
+from masthead.features.posts.draft_links import draft_links
 
 LINK = re.compile(r"https?://[^\s<]+(/draft/[\w-]+)")
 IMAGE = re.compile(r'src="([^"]*/media/[^"]*)"')
@@ -114,7 +115,7 @@ async def test_it_ends(app: World, tenant: TenantWorld, owner: tuple[Visitor, Ac
     assert (await opened(tenant, expired)).status_code == 200
     app.clock.advance(hours=1)
     assert (await opened(tenant, expired)).status_code == 404
-    await delete_expired(records)
+    await delete_expired(records, draft_links)
     assert await records.find(draft_links, {}, tenant_id=tenant.id) == []
     browser, _ = await staff(tenant, "owner")
     deleted = await made(browser, post)

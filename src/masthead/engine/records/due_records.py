@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import Final
 
 from masthead.base.caller import system
 from masthead.base.errors import Unavailable
@@ -15,6 +16,7 @@ from masthead.engine.records.engine import Records
 
 Work = Callable[[TenantId, list[str]], Awaitable[object]]
 """Handles some due records of a site. May be repeated."""
+_AT_ONCE: Final = 1_000
 
 
 async def work_off_due(
@@ -63,11 +65,16 @@ async def _work(collection: Collection, work: Work, tenant_id: TenantId, ids: li
         await work(tenant_id, ids)
 
 
-async def delete_quietly(
-    records: Records, collection: Collection, tenant_id: TenantId, ids: list[str]
-) -> None:
-    """In one transaction, without events; another worker may have deleted some of them."""
-    async with records.unit(system(tenant_id), emit_events=False) as unit:
-        for each in ids:
-            if await unit.find(collection, {"id": each}, limit=1):
-                await unit.delete(collection, each)
+async def delete_expired(records: Records, collection: Collection) -> None:
+    """The chore of a collection whose records have an end, `expires_at`: they are deleted without
+    events."""
+
+    async def delete(tenant_id: TenantId, ids: list[str]) -> None:
+        async with records.unit(system(tenant_id), emit_events=False) as unit:
+            for each in ids:
+                # Another worker may have deleted it.
+                if await unit.find_one(collection, {"id": each}):
+                    await unit.delete(collection, each)
+
+    now = records.clock()
+    await work_off_due(records, collection, "expires_at", now, work=delete, at_once=_AT_ONCE)

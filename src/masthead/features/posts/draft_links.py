@@ -6,7 +6,6 @@ the database."""
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from masthead.base import clock
@@ -19,7 +18,6 @@ from masthead.content.texts.copied_fields import pointer
 from masthead.content.texts.editing import Opened
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Collection, Index, Record, Rules
-from masthead.engine.records.due_records import delete_quietly, work_off_due
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.text import Text
@@ -37,7 +35,6 @@ MOST: Final = 50
 """Links of one post at a time."""
 ADDRESS: Final = DRAFT
 _MAX_TOKEN: Final = 100
-_AT_ONCE: Final = 100
 
 draft_links = Collection(
     "draft_links",
@@ -106,10 +103,3 @@ async def draft_of(
     of_post = {"post_id": text["id"]}
     copy = await records.find_one(post_working_copies, of_post, tenant_id=tenant_id)
     return Opened(POSTS, text, copy), link
-
-
-async def delete_expired(records: Records) -> None:
-    """The worker's chore."""
-    work = partial(delete_quietly, records, draft_links)
-    now = records.clock()
-    await work_off_due(records, draft_links, "expires_at", now, work=work, at_once=_AT_ONCE)

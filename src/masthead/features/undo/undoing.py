@@ -7,7 +7,6 @@ in its own transactions: it can be interrupted and repeated, and two at once do 
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -16,14 +15,12 @@ from masthead.base import clock, ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Conflict, NotFound, WrongState
 from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.due_records import delete_quietly, work_off_due
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.undo.collection import undo_steps
 
 LIFETIME: Final = timedelta(hours=1)
 MOST_BATCHES: Final = 1_000
-_AT_ONCE: Final = 1_000
 
 
 class Steps:
@@ -132,8 +129,3 @@ async def _set_back(unit: Unit, collection: Collection, step: Record, undone: Un
         undone.left.append(found)
     else:
         undone.count += 1
-
-
-async def delete_expired(records: Records) -> None:
-    work, now = partial(delete_quietly, records, undo_steps), records.clock()
-    await work_off_due(records, undo_steps, "expires_at", now, work=work, at_once=_AT_ONCE)
