@@ -62,6 +62,19 @@ def test_html_of_which_nothing_would_be_lost_opens(html: str) -> None:
             '<p>Before</p><div data-card="html" class="mh-card mh-html" data-html="',
         ),
         (
+            "<details open><summary>How <b>so</b>?</summary>Like <i>this</i></details>",
+            ('A toggle instead of <details open="">', "Without <strong>"),
+            "<summary>How so?</summary><p>Like <em>this</em></p></details>",
+        ),
+        (
+            "<p><video src=/a.mp4 poster=/p.jpg controls width=9></video></p>",
+            (
+                'A video card instead of <p><video src="/a.mp4" poster="/p.jpg" controls="" '
+                'width="9"></video></p>',
+            ),
+            '<video src="/a.mp4" poster="/p.jpg" controls="" playsinline="">',
+        ),
+        (
             "<img src=/a.jpg srcset='/b.jpg 2x'>",
             ("Without srcset on <img>",),
             '<p><img src="/a.jpg"></p>',

@@ -13,8 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import Invalid, RateLimited, Unavailable
+from masthead.content.cards.catalog import CARDS, end_of
 from masthead.content.cards.elements import rewritten
 from masthead.content.cards.html import LONGEST
+from masthead.content.cards.values import LONGEST_TEXT, WrongCard, one_line
 from masthead.content.html.card_attributes import CARD
 from masthead.content.html.clean_texts import clean, cleaned_or_plain_text
 from masthead.content.html.markup import (
@@ -103,8 +105,8 @@ def _rendered(document: Json) -> HtmlOpening | None:
 
 class _Conversion:
     def __init__(self) -> None:
-        self.cards: list[Sequence[Token]] = []
-        """The parts that have become HTML cards."""
+        self.cards: list[tuple[str, Sequence[Token]]] = []
+        """The cards that it has made, each with the tokens in whose place it is."""
 
     def blocks(self, tokens: Sequence[Token], depth: int) -> Iterator[Json]:
         for part in _parts(tokens):
@@ -113,8 +115,35 @@ class _Conversion:
                 yield from document["content"]
             elif part[0].name in _AROUND and depth < _DEEPEST:
                 yield from self.blocks(part[1:-1], depth + 1)
+            elif part[0].name == "details" and depth < _DEEPEST:
+                yield self._toggle(part, depth)
             else:
-                yield self._html_card(part)
+                yield self._recording(part) or self._html_card(part)
+
+    def _toggle(self, part: Sequence[Token], depth: int) -> Json:
+        summary = end_of(part, 1, len(part)) if part[1].name == "summary" else 1
+        words = one_line("".join(each.name for each in part[1:summary] if each.kind == "text"))
+        if not words or len(words) > LONGEST_TEXT:
+            return self._html_card(part)
+        self.cards.append(("toggle", [*part[:2], part[-1]]))
+        inside = [*self.blocks(part[summary:-1], depth + 1)]
+        content = inside or [{"type": "paragraph"}]
+        return {"type": "toggle", "attrs": {"summary": words}, "content": content}
+
+    def _recording(self, part: Sequence[Token]) -> Json | None:
+        """The card of a part that is nothing but a player."""
+        starts = [each for each in part if each.kind == "start" and each.name != "p"]
+        has_words = any(each.kind == "text" and each.name.strip() for each in part)
+        if has_words or len(starts) != 1 or starts[0].name not in _PLAYERS:
+            return None
+        name, attributes = starts[0].name, starts[0].attributes
+        given = {key: attributes[key] for key in _PLAYERS[name] if key in attributes}
+        try:
+            values = CARDS[name].read(given)
+        except WrongCard:
+            return None
+        self.cards.append((name, part))
+        return {"type": name, "attrs": values}
 
     def _html_card(self, part: Sequence[Token]) -> Json:
         source = rewritten(part)
@@ -124,8 +153,11 @@ class _Conversion:
             )
         if len(source) > LONGEST:
             raise _NotConverted(f"<{part[0].name}> is too long for an HTML card")
-        self.cards.append(part)
+        self.cards.append(("html", part))
         return {"type": "html", "attrs": {"html": source}}
+
+
+_PLAYERS: Final = {"audio": ("src",), "video": ("src", "poster")}
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -189,15 +221,23 @@ def _kept(name: str, attributes: Attributes) -> Attributes:
 
 
 def _changes(
-    old: Sequence[Token], new: Sequence[Token], cards: Sequence[Sequence[Token]]
+    old: Sequence[Token], new: Sequence[Token], cards: Sequence[tuple[str, Sequence[Token]]]
 ) -> Iterator[str]:
     had, has = features_of(old), features_of(new)
-    for part in cards:
+    for name, part in cards:
         had -= features_of(part)
-        yield f"An HTML card instead of {_beginning(rewritten(part))}"
+        # What a toggle holds is compared as the rest.
+        shown = part[:1] if name == "toggle" else part
+        yield f"{_LABELS[name]} instead of {_beginning(rewritten(shown))}"
     for (name, key), count in sorted((had - has).items()):
         what = f"{key} on <{name}>" if key else f"<{name}>"
         yield f"Without {what}" + (f" ({count:,} times)" if count > 1 else "")
+
+
+_LABELS: Final = {
+    **{"html": "An HTML card", "toggle": "A toggle"},
+    **{"audio": "An audio card", "video": "A video card"},
+}
 
 
 def _beginning(source: str) -> str:
