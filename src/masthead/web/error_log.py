@@ -16,6 +16,7 @@ from masthead.base import clock
 from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.base.logs import log
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
+from masthead.storage.batches import remove_in_batches
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.web.tables import request_errors
 
@@ -96,10 +97,7 @@ class ErrorLog:
 
     async def sweep(self) -> None:
         bound = self._sweep({"before": clock.to_text(self._clock() - RETENTION)})
-        removed = BATCH
-        while removed == BATCH:
-            async with self._database.transaction(EVERY_TENANT) as tx:
-                removed = await tx.execute(*bound, slow=True)
+        await remove_in_batches(self._database, bound, BATCH)
 
     async def _write(self) -> None:
         errors, self._pending = self._pending, []

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.clock import Clock
 from masthead.engine.audit.collection import audit_log
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.batches import remove_in_batches
+from masthead.storage.database import Database
 
 RETENTION = timedelta(days=400)
 """A year and a little more, so that this month can be compared with the same one a year ago."""
@@ -32,7 +33,4 @@ class AuditRetention:
 
     async def sweep(self) -> None:
         bound = self._remove({"before": clock.to_text(self._clock() - RETENTION)})
-        removed = BATCH
-        while removed == BATCH:
-            async with self._database.transaction(EVERY_TENANT) as tx:
-                removed = await tx.execute(*bound, slow=True)
+        await remove_in_batches(self._database, bound, BATCH)

@@ -20,6 +20,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.tables import record_changes, tenant_states
 from masthead.engine.records.write.unit_changes import LogPlace
 from masthead.storage import dialects
+from masthead.storage.batches import remove_in_batches
 from masthead.storage.database import EVERY_TENANT, Database, Statement, scope_of
 
 RETENTION = timedelta(hours=4)
@@ -201,10 +202,8 @@ class ChangeLog:
 
     async def _remove_until(self, tenant_id: TenantId, version: int) -> None:
         values = {"tenant": tenant_id, "version": version}
-        removed = SWEEP_BATCH
-        while removed == SWEEP_BATCH:
-            async with self._database.transaction(scope_of(tenant_id)) as tx:
-                removed = await tx.execute(*self._remove(values), slow=True)
+        removal, scope = self._remove(values), scope_of(tenant_id)
+        await remove_in_batches(self._database, removal, SWEEP_BATCH, scope=scope)
 
     async def _write(
         self, tenant_id: TenantId, statement: Statement, values: dict[str, Any]

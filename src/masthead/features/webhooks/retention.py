@@ -25,6 +25,7 @@ from masthead.features.webhooks.collection import (
 )
 from masthead.features.webhooks.tables import webhook_attempts
 from masthead.storage import dialects
+from masthead.storage.batches import PAUSE_FACTOR, remove_in_batches
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Transaction
 
 ATTEMPT_RETENTION = timedelta(days=30)
@@ -34,8 +35,6 @@ DEAD_RETENTION = timedelta(days=90)
 EVENT_RETENTION = timedelta(days=90)
 
 BATCH = 200
-PAUSE_FACTOR = 4
-"""The pause after a batch, as a multiple of the batch's time."""
 TENANT_PAGE = 100
 
 _tenant: Any = sa.bindparam("tenant")
@@ -80,13 +79,12 @@ class Retention:
                 yield tenant_id
 
     async def _remove(self, statement: Statement, values: Mapping[str, Any]) -> None:
-        bound, removed = statement.bind(values), BATCH
-        while removed == BATCH and not self._is_stopping:
-            async with self._database.transaction(EVERY_TENANT) as tx:
-                began = time.monotonic()
-                removed = await tx.execute(statement, bound, slow=True)
-                took = time.monotonic() - began
-            await asyncio.sleep(took * PAUSE_FACTOR)
+        await remove_in_batches(
+            self._database,
+            statement(values),
+            BATCH,
+            is_stopping=lambda: self._is_stopping,
+        )
 
     async def _remove_old_events(self, tenant_id: str, before: str) -> None:
         """From the beginning of the log to the first event that is not old."""

@@ -8,8 +8,6 @@ process, and stay right when a site changes its time zone.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -20,13 +18,12 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 from masthead.base import clock
 from masthead.engine.records.changes import Tally
 from masthead.storage import dialects
+from masthead.storage.batches import remove_in_batches
 from masthead.storage.database import EVERY_TENANT, Database, Deferral, Row, Scope
 from masthead.storage.metadata import metadata
 
 RETENTION = timedelta(days=400)
 BATCH = 500
-PAUSE_FACTOR = 4
-"""The pause after a batch of the sweep, as a multiple of the batch's time."""
 
 KEY: Final = ("tenant_id", "metric", "subject", "day")
 
@@ -124,10 +121,4 @@ class DailyCounts:
                 "lasting": self._database.list_value(lasting),
             }
         )
-        removed = BATCH
-        while removed == BATCH:
-            async with self._database.transaction(EVERY_TENANT) as tx:
-                began = time.monotonic()
-                removed = await tx.execute(*bound, slow=True)
-                took = time.monotonic() - began
-            await asyncio.sleep(took * PAUSE_FACTOR)
+        await remove_in_batches(self._database, bound, BATCH)
