@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zlib
 
 import pytest
@@ -66,6 +67,23 @@ def test_either_byte_order_is_read(endian: str) -> None:
     assert tiff[:2] == {"<": b"II", ">": b"MM"}[endian]
     assert b"SECRET" not in stripped(tiff)
     assert b"SECRET" not in stripped(png(1, 1, (b"eXIf", tiff)))
+
+
+def test_a_second_location_is_removed_too() -> None:
+    def directory(*entries: tuple[int, int, int, int]) -> bytes:
+        packed = b"".join(struct.pack("<HHII", *each) for each in entries)
+        return struct.pack("<H", len(entries)) + packed + bytes(4)
+
+    first, second, texts = 8 + 54, 8 + 54 + 18, 8 + 54 + 36
+    main = directory(
+        (GPS_PART, 4, 1, first), (0x100, 4, 1, 7), (GPS_PART, 4, 1, second), (0x101, 4, 1, 9)
+    )
+    places = directory((1, 2, 8, texts)) + directory((1, 2, 8, texts + 8))
+    source = b"II*\0\x08\0\0\0" + main + places + b"SECRET 1SECRET 2"
+    result = stripped(source)
+    assert b"SECRET" not in result
+    assert result[8:38] == directory((0x100, 4, 1, 7), (0x101, 4, 1, 9))
+    assert strip_location(io.BytesIO(result)) is None
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "AVIF"])

@@ -87,15 +87,26 @@ def _blank_gps(data: bytearray, start: int, end: int) -> bool:
         return False
     count = number(directory, 2)
     last = directory + 2 + count * _ENTRY_BYTES
-    for entry in range(directory + 2, min(last, end - _ENTRY_BYTES + 1), _ENTRY_BYTES):
-        if number(entry, 2) == _GPS_POINTER:
-            _blank_directory(data, start, start + number(entry + 8, 4), end, order=order)
-            # The following entries and the link to the next directory move up by one.
-            after = min(last + 4, end)
-            data[entry:after] = data[entry + _ENTRY_BYTES : after] + bytes(_ENTRY_BYTES)
-            data[directory : directory + 2] = (count - 1).to_bytes(2, order)
-            return True
-    return False
+    entries = range(directory + 2, min(last, end - _ENTRY_BYTES + 1), _ENTRY_BYTES)
+    # More than one is against the format, but some program would show it.
+    found = [entry for entry in entries if number(entry, 2) == _GPS_POINTER]
+    for at in [number(entry + 8, 4) for entry in found[:_MAX_POSITIONS]]:
+        _blank_directory(data, start, start + at, end, order=order)
+    if found:
+        _remove_entries(data, directory + 2, found, min(last + 4, end))
+        data[directory : directory + 2] = (count - len(found)).to_bytes(2, order)
+    return bool(found)
+
+
+def _remove_entries(data: bytearray, start: int, found: list[int], end: int) -> None:
+    """The following entries and the link to the next directory move up."""
+    kept = bytearray()
+    for entry in found:
+        kept += data[start:entry]
+        start = entry + _ENTRY_BYTES
+    kept += data[start:end]
+    begins = end - len(kept) - len(found) * _ENTRY_BYTES
+    data[begins:end] = kept + bytes(len(found) * _ENTRY_BYTES)
 
 
 def _blank_directory(
