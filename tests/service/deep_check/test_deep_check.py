@@ -220,10 +220,6 @@ def a_secret_of_another_key(site: Site) -> sa.ClauseElement:
     return change(site, "webhook_subscriptions", site.webhook["id"], secret="v1.aaaaaaaa.bbbb")
 
 
-def a_field_that_is_no_document(site: Site) -> sa.ClauseElement:
-    return change(site, "posts", site.post["id"], published_at="never")
-
-
 def a_delivery_without_event(site: Site) -> sa.ClauseElement:
     table = tables["webhook_deliveries"]
     found = mine(site, table, event="post.created")
@@ -257,6 +253,20 @@ async def test_what_can_not_is_found(
     left = await faults(site)
     assert {each.check for each in left} <= checks - {"lists"}
     assert left
+
+
+async def test_a_row_that_can_not_be_read_is_found_and_stays_as_it_is(site: Site) -> None:
+    if site.app.engine == "postgresql":
+        # It takes no such value.
+        return
+    await run(site.app, change(site, "posts", site.post["id"], tags="["))
+    found = await faults(site, repairs=True)
+    assert {(each.check, each.id) for each in found if each.check != "counters"} == {
+        ("records", site.post["id"])
+    }
+    await run(site.app, change(site, "posts", site.post["id"], tags='["Sea", "Harbour"]'))
+    assert {each.check for each in await faults(site, repairs=True)} == {"counters"}
+    assert await faults(site) == []
 
 
 def file_of(site: Site, key: str, *, days_old: float) -> Path:

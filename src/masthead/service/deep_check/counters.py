@@ -89,10 +89,14 @@ async def _count(
     statement: Statement = look.statement(key, partial(_groups, collection, counter))
     decoders = [type(collection.by_name[name]).decode for name in counter.fields]
     for *values, number in await snapshot.fetch(statement({"tenant": site.id})):
-        record = {
-            name: decode(value) if decode else value
-            for name, decode, value in zip(counter.fields, decoders, values, strict=True)
-        }
+        try:
+            record = {
+                name: decode(value) if decode else value
+                for name, decode, value in zip(counter.fields, decoders, values, strict=True)
+            }
+        except (ValueError, TypeError):
+            # The check of the records says so.
+            continue
         for bucket in counter.buckets(record):
             at = (counter.name, bucket)
             counted[at] = counted.get(at, 0) + number

@@ -114,12 +114,12 @@ class Look(msgspec.Struct, dict=True):
 
     async def some(
         self, snapshot: Snapshot, site: Site, collection: Collection, ids: Sequence[str]
-    ) -> list[Record]:
-        """The records with these ids that can be read."""
+    ) -> dict[str, Record | None]:
+        """The records with these ids; None for one that can't be read."""
         statement = self.statement(("some", collection.name), lambda: _some(collection))
         values = {"tenant": site.id, "ids": self.list_value(ids)}
-        rows = [decoded(collection, row) for row in await snapshot.fetch(statement(values))]
-        return [each for each in rows if each is not None]
+        rows = await snapshot.fetch(statement(values))
+        return {id_of(collection, row): decoded(collection, row) for row in rows}
 
     async def existing(
         self, snapshot: Snapshot, tenant_id: str, name: str, ids: Sequence[str]

@@ -176,8 +176,9 @@ async def _file_names(
         in_order = sorted(ids)
         for start in range(0, len(in_order), BATCH):
             some = await look.some(snapshot, site, collection, in_order[start : start + BATCH])
-            for record in some:
-                found[name, record["id"]] = frozenset(record[each] for each in collection.files)
+            for record_id, record in some.items():
+                names = [record[each] for each in collection.files] if record else []
+                found[name, record_id] = frozenset(names)
     return found
 
 

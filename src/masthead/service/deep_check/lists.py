@@ -83,20 +83,26 @@ async def check_items(
                 partial(_remove, look, site, collection, row),
             )
             for row in rows
-            if Listing(*row[:3]) not in listed.get(row[-1], ())
+            if not _is_listed(row, listed)
         ]
         after = rows[-1]
         yield Batch(after, len(rows), faults)
 
 
-async def _listed(here: Here, ids: set[str]) -> dict[str, set[Listing]]:
+def _is_listed(row: tuple[str, ...], listed: dict[str, set[Listing] | None]) -> bool:
+    lists = listed.get(row[-1], set())
+    # The lists of a record that can't be read are not known.
+    return lists is None or Listing(*row[:3]) in lists
+
+
+async def _listed(here: Here, ids: set[str]) -> dict[str, set[Listing] | None]:
     look, snapshot, site, collection = here
-    found: dict[str, set[Listing]] = {}
+    found: dict[str, set[Listing] | None] = {}
     wanted = sorted(ids)
     # Few at once: each may hold a megabyte.
     for start in range(0, len(wanted), _KEYS):
         some = await look.some(snapshot, site, collection, wanted[start : start + _KEYS])
-        found |= {each["id"]: collection.listed(each) for each in some}
+        found |= {name: collection.listed(each) if each else None for name, each in some.items()}
     return found
 
 
