@@ -41,7 +41,7 @@ def machine(
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(4, 20), pytest.param(100, 50, marks=pytest.mark.sweep)]
+    ("examples", "steps"), [(3, 20), pytest.param(100, 50, marks=pytest.mark.sweep)]
 )
 def test_the_engine_is_as_the_model(
     machine: type[EngineMachine], examples: int, steps: int
