@@ -39,6 +39,16 @@ UNSPACED: Final = re.compile(
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 _OTHER: Final = re.compile("[^a-z0-9]")
+# Arabic is often written without hamza and with one form of a letter for another. The line that
+# stretches a word is no letter. Without these, words would be cut where Latin has no letter.
+_ARABIC: Final = {
+    **dict.fromkeys("\u0627\u0622\u0623\u0625\u0671", "a"),
+    **dict.fromkeys("\u064a\u0649\u0626\u06cc", "y"),
+    **dict.fromkeys("\u0648\u0624", "w"),
+    **dict.fromkeys("\u0647\u0629", "h"),
+    **dict.fromkeys("\u0621\u0640", ""),
+    "\u0639": "3",
+}
 _CHUNK: Final = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
@@ -87,6 +97,8 @@ class _Folding(dict[int, str]):
 
 
 def _fold(character: str) -> str:
+    if character in _ARABIC:
+        return _ARABIC[character]
     kind = unicodedata.category(character)[0]
     if kind == "M" and not UNSPACED.match(character):
         return ""
