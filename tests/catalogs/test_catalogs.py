@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -125,3 +126,27 @@ class _Shown(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._hidden:
             self.shown.append(data.strip())
+
+
+def test_no_message_is_an_f_string() -> None:
+    """The extraction reads literals: the words of any other message are in no catalog."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if _CALLED.search(text):
+            calls = (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call))
+            found += [f"{path.name}:{each.lineno}" for each in calls if _is_unknown(each)]
+    assert found == []
+
+
+MESSAGES = {
+    **{"_": 1, "words": 1, "marked": 1, "gettext": 1, "words_in": 2, "pgettext": 2},
+    **{"counted": 2, "ngettext": 2, "npgettext": 3},
+}
+"""The functions that extraction looks for, with how many of their first arguments are words."""
+_CALLED = re.compile(r"\b(?:words|marked|counted|words_in)\(f?[\"'\n]|\b_\(")
+
+
+def _is_unknown(call: ast.Call) -> bool:
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    return any(isinstance(each, ast.JoinedStr) for each in call.args[: MESSAGES.get(name, 0)])
