@@ -153,3 +153,15 @@ def test_rare_tags_and_words_weigh_more_than_common_ones() -> None:
     assert next(iter(found)) == "rare"
     assert "nothing" not in found
     assert len(found) == MOST
+
+
+async def test_related_posts_are_in_the_language_of_the_post(tenant: TenantWorld) -> None:
+    await tenant.settings(languages=["de"])
+    await tenant.published(title="Harbour", slug="harbour", tags=["sea"])
+    await tenant.published(title="Hafen", slug="hafen", tags=["sea"], language="de")
+    await tenant.published(title="Watt", slug="watt", tags=["sea"], language="de")
+    await worked_out(tenant)
+    page = (await tenant.guest.get("/de/posts/hafen")).text
+    below = page.partition('class="related"')[2].partition("</section>")[0]
+    assert re.findall(r'<h3><a href="([^"]+)"', below) == ["/de/posts/watt"]
+    assert await shown(tenant, "harbour") == []

@@ -29,7 +29,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.engine.records.search.terms import UNSPACED, words_of
 from masthead.features.posts.collection import posts
 from masthead.features.posts.related_rows import Mark, RelatedRows, Scores
-from masthead.features.posts.site import TAG_LIST, tag_slug
+from masthead.features.posts.site import TAG_LIST, of_edition, tag_slug
 
 EVERY: Final = timedelta(seconds=15)
 MOST: Final = 9
@@ -44,7 +44,10 @@ _SITES: Final = 50
 _TAGS, _WITH_TAG = 5, 15
 _WORDS, _WITH_WORD = 3, 8
 _FIELDS: Final = frozenset(
-    {"title", "excerpt", "summary", "tags", "status", "email_only", "published_at", "updated"}
+    {
+        *("title", "excerpt", "summary", "tags", "edition"),
+        *("status", "email_only", "published_at", "updated"),
+    }
 )
 _SHORTEST: Final = 4
 """Letters of a word that says something. Shorter ones are mostly "the" and "and"."""
@@ -153,12 +156,13 @@ class RelatedPosts:
 
 
 def _searches(post: Record, subject: _Subject) -> Iterable[ListRequest]:
-    """The newest posts of each tag, and those with one of the longest words of the title."""
+    """The newest posts of each tag, and those with one of the longest words of the title, in the
+    language of the post."""
     for tag in _tags(post)[:_TAGS]:
-        yield ListRequest(
-            per_page=_WITH_TAG, listing=(TAG_LIST, tag_slug(tag)), names=_FIELDS, skip_total=True
-        )
-    shown = all_of([equals("status", PUBLISHED), equals("email_only", False)]) or ""
+        listing = of_edition((TAG_LIST, tag_slug(tag)), post["edition"])
+        yield ListRequest(per_page=_WITH_TAG, listing=listing, names=_FIELDS, skip_total=True)
+    wanted = {"status": PUBLISHED, "email_only": False, "edition": post["edition"]}
+    shown = all_of([equals(name, value) for name, value in wanted.items()]) or ""
     for word in sorted(subject.title, key=lambda each: (-len(each), each))[:_WORDS]:
         yield ListRequest(
             per_page=_WITH_WORD, search=f'"{word}"', filter=shown, names=_FIELDS, skip_total=True

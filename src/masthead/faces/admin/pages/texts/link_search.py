@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from masthead.content.texts.languages import root_of
 from masthead.engine.records.access import access_of
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal
@@ -35,7 +36,8 @@ async def links_call(request: AdminRequest) -> JsonAnswer:
 
 async def _texts(request: AdminRequest, section: Section, words: str) -> list[dict[str, str]]:
     texts = section.texts
-    names = {"title", "slug", "status", "published_at", "scheduled_for"} & texts.by_name.keys()
+    wanted_names = {"title", "slug", "edition", "status", "published_at", "scheduled_for"}
+    names = wanted_names & texts.by_name.keys()
     wanted = ListRequest(
         per_page=MOST, search=searched(words), names=frozenset(names), skip_total=True
     )
@@ -43,7 +45,7 @@ async def _texts(request: AdminRequest, section: Section, words: str) -> list[di
     return [
         {
             "label": each["title"],
-            "url": f"{section.site_prefix}{quote(each['slug'])}",
+            "url": f"{root_of(each['edition'])}{section.site_prefix}{quote(each['slug'])}",
             "note": f"{section.noun.capitalize()}, {status_of(request, each)[1].lower()}",
             "icon": "file-text" if section is POSTS else "files",
         }
