@@ -68,6 +68,11 @@ def _make_possible(body: dict[str, Any]) -> None:
     if body.get("filter"):
         # It has a language of its own.
         body["filter"] = 'event = "post.published"'
+    if body.get("theme"):
+        # Which ones there are is the operator's, and so is whether there is code.
+        body["theme"] = "letter"
+    for name in ("head_html", "foot_html"):
+        body.pop(name, None)
     if body.get("parent_id"):
         body["parent_id"] = None
     if body.get("slug"):

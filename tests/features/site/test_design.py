@@ -44,6 +44,8 @@ BAD: tuple[tuple[str, Any], ...] = (
     ("announcement", {"text": "x" * 201}),
     ("announcement", {"text": "News", "url": "javascript:alert(1)"}),
     ("announcement", {"text": "News", "url": 3}),
+    ("announcement", {"text": "News", "url": ""}),
+    ("announcement", {"text": "News", "until": ""}),
     ("announcement", {"text": "News", "until": "soon"}),
     ("announcement", {"text": "News", "until": 3}),
     ("announcement", {"text": "News", "html": "<b>"}),
@@ -74,6 +76,7 @@ async def test_the_design_is_set_in_both_apis_and_shown_where_it_is_set(
     assert {name: (await key.get(V1)).json()[name] for name in GOOD} == GOOD
     stored = (await owner.api.get(path)).json()
     assert {name: stored[name] for name in GOOD} == GOOD
+    assert (await key.patch(V1, json={"theme": ""})).status_code == 200
     # Null clears each of them, and the answer is that of the beginning.
     cleared = await key.patch(V1, json=dict.fromkeys(GOOD))
     assert cleared.json()["data"].keys() == before.keys()

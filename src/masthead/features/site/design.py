@@ -26,6 +26,7 @@ OUR_THEMES: Final = (PLAIN, "letter", "manual")
 THEME_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 """The name of a folder of the operator's that holds a theme."""
 MAX_ANNOUNCEMENT: Final = 200
+MAX_ADDRESS: Final = 2_000
 MAX_CODE: Final = 20_000
 CODE: Final = ("head_html", "foot_html")
 
@@ -38,7 +39,7 @@ class Theme(Text, frozen=True, kw_only=True):
 
     def parse(self, value: Any) -> str:
         name = super().parse(value)
-        if name not in self.known:
+        if name and name not in self.known:
             listed = ", ".join(self.known)
             message = f"There is no such theme. Use one of {listed}."
             raise refuse("validation_invalid_value", message)
@@ -74,15 +75,19 @@ class Announcement(Json, frozen=True, kw_only=True):
         given = super().parse(value)
         if not isinstance(given, dict) or not {"text"} <= set(given) <= {"text", "url", "until"}:
             raise _refuse('Must be an object of "text", "url" and "until", or null.')
-        text, url, until = given["text"], given.get("url") or "", given.get("until") or ""
+        text, url, until = given["text"], given.get("url"), given.get("until")
         if not isinstance(text, str) or not 0 < len(text.strip()) <= MAX_ANNOUNCEMENT:
             raise _refuse(f"The text must have 1 to {MAX_ANNOUNCEMENT} characters.")
-        if url and not (isinstance(url, str) and len(url) <= 2_000 and is_web_address(url)):
+        if url is not None and not _is_short_address(url):
             raise _refuse("The url must be a full http or https URL, or a path that begins with /.")
-        moment = read_moment(until) if until and isinstance(until, str) else None
-        if until and moment is None:
+        moment = read_moment(until) if isinstance(until, str) else None
+        if moment is None and until is not None:
             raise _refuse("until must be a date such as 2026-11-14T09:30:00.123Z.")
-        return {"text": " ".join(text.split()), "url": url or None, "until": moment}
+        return {"text": " ".join(text.split()), "url": url, "until": moment}
+
+
+def _is_short_address(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_ADDRESS and is_web_address(value)
 
 
 class Profiles(TextList, frozen=True, kw_only=True):

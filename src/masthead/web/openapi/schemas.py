@@ -18,11 +18,6 @@ from masthead.web.v1.schema import Body, View
 
 Schema = dict[str, Any]
 
-# As `is_web_address`: an http(s) URL with a plain host, or a path of the own site.
-_WEB_ADDRESS = (
-    r"^(?:https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
-    r'(?:[/?#][^\u0000-\u0020\\"<>]*)?|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
-)
 _TRANSLATIONS: Schema = {
     "type": "array",
     "maxItems": MAX_TRANSLATIONS,
@@ -34,14 +29,12 @@ _TRANSLATIONS: Schema = {
                 "maxLength": MAX_TAG,
                 "pattern": f"^(?:{LANGUAGE_TAG.pattern})$",
             },
-            "url": {"type": "string", "pattern": _WEB_ADDRESS},
+            "url": {"type": "string", "pattern": texts.WEB_ADDRESS},
         },
         "required": ["language", "url"],
         "additionalProperties": False,
     },
 }
-# JavaScript's \s lacks a few characters that Python's strip() removes.
-_NOT_BLANK = r"[^\s\u001c-\u001f\u0085]"
 
 
 def field_schema(field: Field) -> Schema:
@@ -49,7 +42,7 @@ def field_schema(field: Field) -> Schema:
     match field:
         case TextList():
             items: Schema = {"type": "string", "minLength": 1, "maxLength": field.max_length}
-            items |= {"enum": list(field.values)} if field.values else {"pattern": _NOT_BLANK}
+            items |= {"enum": list(field.values)} if field.values else {"pattern": texts.NOT_BLANK}
             return {"type": "array", "items": items, "maxItems": field.max_items}
         case Translations():
             return _TRANSLATIONS
@@ -92,7 +85,7 @@ def _text(field: Text) -> Schema:
     if isinstance(field, Email):
         schema["format"] = "idn-email"
     elif isinstance(field, Url):
-        schema["pattern"] = _WEB_ADDRESS
+        schema["pattern"] = texts.WEB_ADDRESS
     elif field.pattern:
         schema["pattern"] = f"^(?:{field.pattern.pattern})$"
     return schema

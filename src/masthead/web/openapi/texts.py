@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 TITLE = "Masthead API"
 
@@ -185,9 +185,41 @@ fields: dict[str, dict[str, str]] = {
 
 _HTTPS = {"pattern": r"^https://[A-Za-z0-9][^\u0000-\u0020\\\"<>]*$"}
 
+# As `is_web_address`: an http(s) URL with a plain host, or a path of the own site.
+WEB_URL: Final = (
+    r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+    r'(?:[/?#][^\u0000-\u0020\\"<>]*)?'
+)
+WEB_ADDRESS: Final = rf'^(?:{WEB_URL}|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
+# JavaScript's \s lacks a few characters that Python's strip() removes.
+NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
+_LINK: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "label": {"type": "string", "maxLength": 60, "pattern": NOT_BLANK},
+        "url": {"type": "string", "maxLength": 2_000, "pattern": WEB_ADDRESS},
+    },
+    "required": ["label", "url"],
+    "additionalProperties": False,
+}
+
 inputs: dict[tuple[str, str], dict[str, Any]] = {
     ("webhook_subscriptions", "url"): _HTTPS,
     ("tiers", "payment_url"): _HTTPS,
+    ("site_settings", "footer_links"): {"type": "array", "items": _LINK, "maxItems": 20},
+    ("site_settings", "social"): {
+        "items": {"type": "string", "maxLength": 300, "pattern": f"^{WEB_URL}$"}
+    },
+    ("site_settings", "announcement"): {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "maxLength": 200, "pattern": NOT_BLANK},
+            "url": {"type": ["string", "null"], "maxLength": 2_000, "pattern": WEB_ADDRESS},
+            "until": {"type": ["string", "null"], "format": "date-time"},
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    },
 }
 """Additional rules of a body that an action or a pattern checks."""
 

@@ -196,7 +196,7 @@ def _given(request: AdminRequest, *, is_preview: bool = False) -> dict[str, Any]
         moment = None
     else:
         moment = read_moment(request, _ANNOUNCEMENT, until)
-    url = form.get("announcement_url", "").strip()
+    url = form.get("announcement_url", "").strip() or None
     given[_ANNOUNCEMENT] = {"text": text, "url": url, "until": moment} if text or url else None
     return given
 
