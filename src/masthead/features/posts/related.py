@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import cached_property
 from math import log
 from typing import Final
 
@@ -70,10 +71,14 @@ class _Subject(msgspec.Struct, frozen=True):
 class RelatedPosts:
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._rows = RelatedRows(records.database)
         self.seconds = SECONDS
         self._subjects: dict[tuple[str, str, str], _Subject] = {}
         """The tags and words of posts that a run has read, by site, id and `updated`."""
+
+    @cached_property
+    def _rows(self) -> RelatedRows:
+        # With the first page or run: writing its statements would slow down every start.
+        return RelatedRows(self._records.database)
 
     async def ids_of(self, tenant_id: TenantId, post_id: str) -> list[str]:
         """The nearest first. Some may not be published any more."""
