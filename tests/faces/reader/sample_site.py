@@ -25,6 +25,7 @@ from masthead.web.request import Request
 class SampleSite:
     def __init__(self, pictures: Path | None = None) -> None:
         self.themes = Themes(None)
+        self.pages = dict(PAGES)
         self.origin = ""
         self._pictures = pictures
         self._app = routed(assets_routes(*self.themes.assets.values()), everywhere(self.answer))
@@ -37,9 +38,9 @@ class SampleSite:
         if path.startswith("pictures/"):
             return Answer(200, self._picture(path), [(b"content-type", b"image/webp")])
         theme, slash, name = path.partition("/")
-        if (name if slash else path) not in PAGES:
+        if (name if slash else path) not in self.pages:
             raise NotFound
-        template, chrome, page = themed(theme, name) if slash else PAGES[path]
+        template, chrome, page = themed(theme, name) if slash else self.pages[path]
         body = self.themes.render(theme if slash else "plain", template, chrome, page).encode()
         headers = [
             (b"content-type", b"text/html; charset=utf-8"),
