@@ -368,7 +368,8 @@ async def test_the_palette_finds_members_mailings_and_settings(
         assert f'href="/admin/mailings/{mailing["id"]}"' in await found(who, "100% low")
     assert "Nothing found" in await found("author", "reader@")
     for words, page in (
-        ("logo", ""),
+        ("logo", "/design"),
+        ("related", ""),
         ("DKIM", "/sending"),
         ("api", "/keys"),
         ("domain", "/domain"),

@@ -36,7 +36,8 @@ from masthead.features.posts.collection import posts
 
 MOST = 8
 _ABOUT = {
-    SETTINGS: "name description language time zone members comments moderation editors",
+    SETTINGS: "name description language time zone members comments moderation editors related "
+    "posts",
     DESIGN: "theme fonts width logo icon favicon colour appearance links navigation footer social "
     "announcement code script",
     DOMAIN: "address host DNS",
