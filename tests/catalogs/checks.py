@@ -84,13 +84,18 @@ def against_glossary(language: str, catalog: Catalog) -> Iterator[str]:
         for each in catalog:
             if not each.id or _english(each) in row.get("except", ()):
                 continue
-            text = _PLACEHOLDER.sub("", " ".join(filter(None, translations(each))))
-            words = _PLACEHOLDER.sub("", _english(each))
+            text = _read(" ".join(filter(None, translations(each))))
+            words = _read(_english(each))
             if text and english.search(words) and not said.search(text):
                 yield f"{term!r} is {' or '.join(row['say'])}: {text!r} for {shown(each)}"
             for pattern in ruled_out:
                 if pattern.search(text):
                     yield f"{pattern.pattern[7:]!r} is ruled out by {term!r}: {text!r}"
+
+
+def _read(message: str) -> str:
+    """Without placeholders, and without tags, whose attributes are no words."""
+    return _TAG.sub("", _PLACEHOLDER.sub("", message))
 
 
 def glossary(language: str) -> dict[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ from masthead.base.languages.translators import ADMIN, ADMIN_LANGUAGES, CATALOGS
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
 KEYWORDS: dict[str, Any] = {
     "_": None,
+    "both_numbers": (1, 2),
     "counted": (1, 2),
     "gettext": None,
     "marked": None,

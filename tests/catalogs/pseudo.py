@@ -12,7 +12,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 import pytest
 from lxml import html
-from tests.catalogs.extraction import stored_catalog, text_of
+from tests.catalogs.extraction import CATALOG_LANGUAGES, stored_catalog, text_of
 
 from masthead.base.languages import translators
 
@@ -32,17 +32,20 @@ _SHOWN = ("alt", "aria-label", "placeholder", "title")
 
 @contextmanager
 def pseudo_language(folder: Path) -> Iterator[None]:
-    catalog = stored_catalog("en")
-    for message in catalog:
-        if message.id:
-            many = isinstance(message.id, tuple)
-            texts = tuple(map(_in_greek, message.id if many else (message.id,)))
-            message.string = texts if many else texts[0]
     (folder / LANGUAGE).mkdir()
-    (folder / LANGUAGE / "site.po").write_text(text_of(catalog), encoding="utf-8")
+    for name in CATALOG_LANGUAGES:
+        catalog = stored_catalog("en", name)
+        for message in catalog:
+            if message.id:
+                many = isinstance(message.id, tuple)
+                texts = tuple(map(_in_greek, message.id if many else (message.id,)))
+                message.string = texts if many else texts[0]
+        path = folder / LANGUAGE / f"{name}.po"
+        path.write_text(text_of(catalog), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translators, "CATALOGS", folder)
         patch.setattr(translators, "LANGUAGES", (*translators.LANGUAGES, LANGUAGE))
+        patch.setitem(translators.ADMIN_LANGUAGES, LANGUAGE, LANGUAGE)  # type: ignore[arg-type]
         _forget()
         yield
     _forget()
@@ -50,6 +53,7 @@ def pseudo_language(folder: Path) -> Iterator[None]:
 
 def _forget() -> None:
     translators.translator_of.cache_clear()
+    translators.admin_translator.cache_clear()
     translators._catalog.cache_clear()
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import quote
 
+from masthead.base.languages.translators import ADMIN_LANGUAGES
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
@@ -63,6 +64,11 @@ superusers = Collection(
         Slug(name="slug", source="name", optional=True, write=Access.ADMIN),
         Text(name="bio", max=2000, personal=True),
         Url(name="picture", personal=True),
+        Select(
+            name="language",
+            values=tuple(ADMIN_LANGUAGES),
+            help="The language of the admin. If empty, it is the one that the browser asks for.",
+        ),
         COMMENT_MAILS_OFF,
         *ACCOUNT_FIELDS,
         *FACTOR_FIELDS,

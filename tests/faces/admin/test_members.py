@@ -186,7 +186,7 @@ class TestOne:
         flash = cookie.partition("=")[2].partition(";")[0]
         assert read_flash(office.world.parts.keyring, flash).sentence == "The member is added."
         page = await browser.follow(answer)
-        assert "Paid, active" in page
+        assert "Paid, Active" in page
         assert "a card at the counter" in page
         again = await browser.post("/admin/members/new", form)
         assert again.status_code == 422
@@ -225,7 +225,7 @@ class TestOne:
         page = (await browser.get(address)).text
         assert "Commented on" in page
         assert "<q>A bench.</q>" in page
-        assert "Ordered for £44: paid" in page
+        assert "Ordered for £44: Paid" in page
         assert "Print A2" in page
         only = (await browser.get(f"{address}?kind=comments")).text
         assert "Ordered for" not in only

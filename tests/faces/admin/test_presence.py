@@ -49,11 +49,11 @@ async def test_one_without_a_name_is_shown_by_address_and_role(
     address = nameless[1].email
     assert await words(tenant, editor, post) == f"Also here: {address} (owner)"
     # Authors learn no addresses.
-    assert await words(tenant, author, post) == "Also here: Bo, an owner"
+    assert await words(tenant, author, post) == "Also here: Bo and an owner"
     operator = await app.operator()
     await words(tenant, (visitor(app, operator, tenant.host), operator), post)
     said = await words(tenant, editor, post)
-    assert said == f"Also here: Cy, an operator, {address} (owner)"
+    assert said == f"Also here: Cy, an operator and {address} (owner)"
 
 
 async def test_many_are_counted(tenant: TenantWorld) -> None:

@@ -137,9 +137,9 @@ async def test_links_are_found_by_words_with_their_address_on_the_site(
     answer = await script.browser.api.get("/admin/links?q=fo", headers=headers)
     found = {(each["label"], each["url"], each["note"]) for each in answer.json()["found"]}
     assert found == {
-        ("Fog signals", "/posts/fog-signals", "Post, published"),
-        ("Fog to come", "/posts/fog-to-come", "Post, draft"),
-        ("About fog", "/about", "Page, published"),
+        ("Fog signals", "/posts/fog-signals", "Post, Published"),
+        ("Fog to come", "/posts/fog-to-come", "Post, Draft"),
+        ("About fog", "/about", "Page, Published"),
         ("fog horns", "/tags/fog-horns", "Tag"),
     }
     for words in ("", "%00", "(", '"', "x" * 900):

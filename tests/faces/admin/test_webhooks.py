@@ -229,7 +229,7 @@ class TestDisabled:
         await hooks.deliver(OFF_AFTER_ONE)
         page = (await browser.get(ADDRESS)).text
         assert "“Hook” has been off since" in page
-        assert "A delivery died; the last answer was 503." in page
+        assert "A delivery died. The last answer was 503." in page
         assert "Off since" in (await browser.get(f"{ADDRESS}/{hook['id']}")).text
         [delivery] = deliveries_in(page)
         stuck = (await browser.get(f"{ADDRESS}/deliveries/{delivery}")).text
@@ -417,7 +417,7 @@ class TestDeadLetters:
         form = {f"select.{each}": "on" for each in dead[:2]} | {"state": "dead"}
         moved = await browser.post(f"{ADDRESS}/retry", form)
         assert moved.headers["location"] == f"{ADDRESS}?state=dead"
-        assert "2 are being sent again." in await browser.follow(moved)
+        assert "2 deliveries are being sent again." in await browser.follow(moved)
         again = await browser.follow(await browser.post(f"{ADDRESS}/retry", form))
         assert "2 were not retried" in again
         assert await hooks.deliver() == 2

@@ -5,7 +5,7 @@ English needs no Babel, which takes a tenth of a second to import."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -72,18 +72,35 @@ _MONTHS: Final = (
 _NUMERIC: Final = {
     "long": "%Y-%m-%d",
     "short": "%Y-%m-%d",
+    "whole": "%Y-%m-%d",
     "day": "%m-%d",
+    "long day": "%m-%d",
+    "weekday": "%m-%d",
+    "short weekday": "%m-%d",
     "month": "%Y-%m",
     "time": "%Y-%m-%d %H:%M",
 }
-_SKELETONS: Final = {"short": "yMMMd", "day": "MMMd", "month": "yMMMM", "time": "yMMMd"}
+_SKELETONS: Final = {
+    "short": "yMMMd",
+    "day": "MMMd",
+    "long day": "MMMMd",
+    "weekday": "MMMMEEEEd",
+    "short weekday": "E",
+    "whole": "yMMMMEEEEd",
+    "month": "yMMMM",
+    "time": "yMMMd",
+}
+_WEEKDAYS: Final = (
+    *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+)
 
 
 @lru_cache(maxsize=4_096)
-def shown_date(value: datetime, form: str, language: str) -> str:
-    """`long` is 15 November 2026, `short` 15 Nov 2026, `day` 15 Nov, `month` November 2026; `time`
-    has the short date and the time. A language without known names gets numbers, which everybody
-    reads: 2026-11-15."""
+def shown_date(value: date, form: str, language: str) -> str:
+    """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has the short
+    date and the time. Without a year are `long day` and `day`; with the name of the weekday
+    `weekday` and, with a year, `whole`; `short weekday` is the name only. A language without known
+    names gets numbers, which everybody reads: 2026-11-15."""
     if language.startswith("en"):
         return _english(value, form, is_american=language.startswith("en-us"))
     locale = locale_of(language)
@@ -93,20 +110,26 @@ def shown_date(value: datetime, form: str, language: str) -> str:
 
     if form == "long":
         return str(format_date(value, "long", locale=locale))
-    shown = str(format_skeleton(_SKELETONS[form], value, locale=locale))
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    shown = str(format_skeleton(_SKELETONS[form], moment, locale=locale))
     return f"{shown}, {value:%H:%M}" if form == "time" else shown
 
 
-def _english(value: datetime, form: str, *, is_american: bool) -> str:
-    name = _MONTHS[value.month - 1]
+def _english(value: date, form: str, *, is_american: bool) -> str:
+    name, weekday = _MONTHS[value.month - 1], _WEEKDAYS[value.weekday()]
     if form == "month":
         return f"{name} {value.year}"
-    month = name if form == "long" else name[:3]
-    if form == "day":
-        return f"{month} {value.day}" if is_american else f"{value.day} {month}"
+    if form == "short weekday":
+        return weekday[:3]
+    month = name[:3] if form in ("short", "day", "time") else name
+    if form in ("day", "long day", "weekday"):
+        day = f"{month} {value.day}" if is_american else f"{value.day} {month}"
+        return f"{weekday} {day}" if form == "weekday" else day
     day = (
         f"{month} {value.day}, {value.year}" if is_american else f"{value.day} {month} {value.year}"
     )
+    if form == "whole":
+        return f"{weekday}, {day}"
     return f"{day}, {value:%H:%M}" if form == "time" else day
 
 

@@ -24,7 +24,7 @@ SITE: Final = "site"
 """The catalog of the words that readers see, on the site and in emails."""
 ADMIN: Final = "admin"
 """The catalog of the words that only the staff see."""
-ADMIN_LANGUAGES: Final = {"en": "English"}
+ADMIN_LANGUAGES: Final = {"en": "English", "de": "Deutsch"}
 """Those with a catalog for the staff, and their own names."""
 _RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
 

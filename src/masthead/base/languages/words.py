@@ -89,6 +89,11 @@ def marked(message: str) -> str:
     return message
 
 
+def both_numbers(one: str, many: str) -> tuple[str, str]:
+    """The messages for one and for many that `counted` gets later."""
+    return one, many
+
+
 def counted(one: str, many: str, number: int, /, **values: object) -> str:
     """The words for a number of things: `%(number)s` in both is the number."""
     return Words(one, {"number": number, **values}, many=many, number=number)

@@ -9,10 +9,13 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base import clock
+from masthead.base.languages.moments import Day
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import all_of, equals, newer
+from masthead.faces.admin.environment import number, weekday
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.collection import FAILED, PREVIEW, import_runs
 from masthead.features.comments.collection import PENDING as WAITING
@@ -37,7 +40,7 @@ class ActionLink(msgspec.Struct, frozen=True):
     """The page where something is handled."""
 
     url: str
-    label: str = "Show"
+    label: str = words("Show")
 
 
 PLACES: Mapping[str, ActionLink] = {
@@ -96,7 +99,13 @@ async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) ->
     dead = await _lately(request, webhook_deliveries, fields, equals("state", DEAD))
     if not dead:
         return None
-    what = f"{_number_read(dead, 'webhook delivery', 'webhook deliveries')} died."
+    what = (
+        words("More than %(most)s webhook deliveries died.", most=MOST)
+        if len(dead) > MOST
+        else counted(
+            "%(number)s webhook delivery died.", "%(number)s webhook deliveries died.", len(dead)
+        )
+    )
     names = {each["id"]: each["name"] for each in webhooks}
     at = max(each["updated"] for each in dead)
     why = _why_dead(dead, names)
@@ -106,12 +115,17 @@ async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) ->
 def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
     receivers = {each["webhook_id"] for each in dead}
     if len(receivers) > 1:
-        return f"{len(receivers)} receivers did not accept them"
-    receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else "Its receiver"
+        return words("%(number)s receivers did not accept them", number=len(receivers))
+    receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else words("Its receiver")
     statuses = {each["last_status"] for each in dead if each["last_status"]}
     if len(statuses) == 1:
-        return f"{receiver} answered {statuses.pop():.0f} until the last attempt"
-    return f"{receiver} failed every attempt"
+        status = f"{statuses.pop():.0f}"
+        return words(
+            "%(receiver)s answered %(status)s until the last attempt",
+            receiver=receiver,
+            status=status,
+        )
+    return words("%(receiver)s failed every attempt", receiver=receiver)
 
 
 def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
@@ -119,11 +133,15 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
     off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
     if not off:
         return None
-    what, why = f"{len(off)} webhooks were turned off.", "They no longer get events"
+    what = words("%(number)s webhooks were turned off.", number=len(off))
+    why = words("They no longer get events")
     if len(off) == 1:
-        what = f"“{off[0]['name']}” was turned off."
-        failures = _number(int(off[0]["failure_count"]), "failure", "failures")
-        why = f"{failures} in a row; it no longer gets events"
+        what = words("“%(name)s” was turned off.", name=off[0]["name"])
+        why = counted(
+            "%(number)s failure in a row; it no longer gets events",
+            "%(number)s failures in a row; it no longer gets events",
+            int(off[0]["failure_count"]),
+        )
     at = max(each["disabled_at"] for each in off)
     return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
 
@@ -131,8 +149,13 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
 async def _failed_mailings(request: AdminRequest) -> Attention | None:
     fields = frozenset({"subject", "reason", "updated"})
     failed = await _lately(request, mailings, fields, equals("status", MAILING_FAILED))
-    what = f"The mailing “{_short(failed[0]['subject'])}”" if len(failed) == 1 else ""
-    return _failed(request, "mailing", "send", failed, reasons=("reason", "subject"), what=what)
+    if len(failed) == 1:
+        what = words("The mailing “%(subject)s” failed.", subject=_short(failed[0]["subject"]))
+    elif len(failed) > MOST:
+        what = words("More than %(most)s mailings failed.", most=MOST)
+    else:
+        what = words("%(number)s mailings failed.", number=len(failed))
+    return _failed(request, "mailings", "send", failed, reasons=("reason", "subject"), what=what)
 
 
 async def _failed_imports(request: AdminRequest) -> Attention | None:
@@ -140,25 +163,29 @@ async def _failed_imports(request: AdminRequest) -> Attention | None:
     found = await _lately(request, import_runs, fields, equals("state", FAILED))
     # A file that was refused says so where it was uploaded.
     failed = [each for each in found if each["task"] != PREVIEW]
-    return _failed(request, "import", "import", failed, reasons=("error", "file_name"))
+    what = (
+        words("More than %(most)s imports failed.", most=MOST)
+        if len(failed) > MOST
+        else counted("%(number)s import failed.", "%(number)s imports failed.", len(failed))
+    )
+    return _failed(request, "imports", "import", failed, reasons=("error", "file_name"), what=what)
 
 
 def _failed(
     request: AdminRequest,
-    noun: str,
+    topic: str,
     icon: str,
     failed: Sequence[Record],
     *,
     reasons: tuple[str, str],
-    what: str = "",
+    what: str,
 ) -> Attention | None:
     """The newest says why: the first of the two fields that is not empty."""
     if not failed:
         return None
-    what = what or _number_read(failed, noun, f"{noun}s")
     why, at = failed[0][reasons[0]] or failed[0][reasons[1]], failed[0]["updated"]
     when = request.when(at)
-    return Attention(f"{noun}s", icon, "bad", f"{what} failed.", _short(why), at, when)
+    return Attention(topic, icon, "bad", what, _short(why), at, when)
 
 
 def _domain(request: AdminRequest) -> Attention | None:
@@ -166,9 +193,12 @@ def _domain(request: AdminRequest) -> Attention | None:
     since = request.site_record.get("domain_missing_since")
     if not since or not request.caller.is_admin:
         return None
-    what = f"The TXT record of {request.site_record['custom_domain']} is missing."
+    what = words(
+        "The TXT record of %(custom_domain)s is missing.",
+        custom_domain=request.site_record["custom_domain"],
+    )
     ends = request.local(clock.to_text(clock.from_text(since) + GRACE))
-    why = f"Without it, the site will leave this domain on {ends:%-d %B}"
+    why = words("Without it, the site will leave this domain on %(day)s", day=Day(ends))
     return Attention("domain", "globe", "bad", what, why, since, request.when(since))
 
 
@@ -181,25 +211,39 @@ async def _payments(request: AdminRequest) -> Attention | None:
     if stored is None or stored[1].is_clean:
         return None
     at, report = stored
-    why = f"Found by the check of payments: {_findings(report)}"
+    why = words("Found by the check of payments: %(findings)s", findings=_findings(report))
     number = sum(each.count for each in report.kinds().values())
-    what = f"{_number(number, 'payment needs', 'payments need')} checking."
+    what = counted(
+        "%(number)s payment needs checking.", "%(number)s payments need checking.", number
+    )
     return Attention("payments", "credit-card", "warn", what, why, at, request.when(at))
 
 
 def _findings(report: Report) -> str:
-    words = {
-        "members": (
-            "member whose tier differs from their payment",
-            "members whose tier differs from their payment",
+    counts = {name: each.count for name, each in report.kinds().items()}
+    found = {
+        "members": counted(
+            "%(number)s member whose tier differs from their payment",
+            "%(number)s members whose tier differs from their payment",
+            counts["members"],
         ),
-        "orders": ("order without its payment", "orders without their payment"),
-        "subscriptions": ("subscription without a member", "subscriptions without a member"),
-        "events": ("event that was not applied", "events that were not applied"),
+        "orders": counted(
+            "%(number)s order without its payment",
+            "%(number)s orders without their payment",
+            counts["orders"],
+        ),
+        "subscriptions": counted(
+            "%(number)s subscription without a member",
+            "%(number)s subscriptions without a member",
+            counts["subscriptions"],
+        ),
+        "events": counted(
+            "%(number)s event that was not applied",
+            "%(number)s events that were not applied",
+            counts["events"],
+        ),
     }
-    kinds = report.kinds()
-    found = [_number(kinds[name].count, *words[name]) for name in words if kinds[name].count]
-    return ", ".join(found)
+    return ", ".join(str(said) for name, said in found.items() if counts[name])
 
 
 async def _waiting_comments(request: AdminRequest) -> Attention | None:
@@ -213,13 +257,17 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
     )
     at = found[0]["created"] if found else clock.to_text(request.now)
     moment = request.local(at)
-    what = (
-        "A comment is waiting for approval."
-        if waiting == 1
-        else f"{waiting:,} comments are waiting for approval."
+    what = counted(
+        "A comment is waiting for approval.",
+        "%(count)s comments are waiting for approval.",
+        waiting,
+        count=number(waiting),
     )
-    since = f"since {moment:%A} {moment.day} {moment:%B}"
-    why = f"It has been waiting {since}" if waiting == 1 else f"The oldest has been waiting {since}"
+    why = (
+        words("It has been waiting since %(day)s", day=weekday(moment))
+        if waiting == 1
+        else words("The oldest has been waiting since %(day)s", day=weekday(moment))
+    )
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
 
 
@@ -233,11 +281,14 @@ async def _ready_posts(request: AdminRequest) -> Attention | None:
     )
     if not found:
         return None
-    newest = f"“{_short(found[0]['title'])}”"
-    what, why = f"{newest} is ready for review.", "Publish it, or send it back with a note"
+    newest = _short(found[0]["title"])
+    what = words("“%(title)s” is ready for review.", title=newest)
+    why = words("Publish it, or send it back with a note")
     if len(found) > 1:
-        what = f"{_number_read(found, 'post', 'posts')} are ready for review."
-        why = f"The last one is {newest}"
+        what = words("%(number)s posts are ready for review.", number=len(found))
+        if len(found) > MOST:
+            what = words("More than %(most)s posts are ready for review.", most=MOST)
+        why = words("The last one is “%(title)s”", title=newest)
     at = found[0]["review_at"]
     return Attention("reviews", "file-text", "warn", what, why, at, request.when(at))
 
@@ -264,14 +315,6 @@ async def _some(
 
 def _may_read(request: AdminRequest, collection: Collection) -> bool:
     return collection.rules_for(access_of(request.caller)).read is not None
-
-
-def _number(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
-def _number_read(read: Sequence[Record], one: str, many: str) -> str:
-    return f"More than {MOST} {many}" if len(read) > MOST else _number(len(read), one, many)
 
 
 def _short(text: str) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import Invalid, TooLarge
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import AdminPages
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.request import open_request, path_values
 from masthead.web.answers import Answer, json_answer
@@ -102,8 +104,11 @@ async def _json(request: Request, limit: int) -> dict[str, Any]:
         raw = await request.body()
     except TooLarge as error:
         raise TooLarge(
-            f"This is larger than the {limit // (1024 * 1024):,} MB that can be saved at "
-            "once. Shorten it, or put pictures into the library instead of the text."
+            words(
+                "This is larger than the %(value)s MB that can be saved at once. Shorten it, "
+                "or put pictures into the library instead of the text.",
+                value=number(limit // (1024 * 1024)),
+            )
         ) from error
     return await json_object(raw)
 

@@ -7,6 +7,9 @@ from datetime import date, timedelta
 
 import msgspec
 
+from masthead.base.languages.words import words
+from masthead.faces.admin.environment import short_day
+
 DAYS = 30
 WIDTH = 200
 HEIGHT = 56
@@ -41,7 +44,7 @@ class Chart(msgspec.Struct, frozen=True):
     bars: tuple[Bar, ...] = ()
     line: str = ""
     """The points of a line, as in the path of an SVG."""
-    counted: str = "Count"
+    counted: str = words("Count")
     """The heads of the table's columns: of the counts, and of those that failed."""
     failed: str = ""
 
@@ -53,11 +56,11 @@ class Chart(msgspec.Struct, frozen=True):
 def last_days(counts: Mapping[str, int], today: date, number: int = DAYS) -> list[Day]:
     """Up to today, with the days of which nothing was counted. Counts are by day, as 2026-11-14."""
     days = [today - timedelta(days=back) for back in reversed(range(number))]
-    return [Day(f"{each.day} {each:%b}", counts.get(each.isoformat(), 0)) for each in days]
+    return [Day(short_day(each), counts.get(each.isoformat(), 0)) for each in days]
 
 
 def bar_chart(
-    sentence: str, days: Sequence[Day], counted: str = "Count", failed: str = ""
+    sentence: str, days: Sequence[Day], counted: str = words("Count"), failed: str = ""
 ) -> Chart:
     most = max((each.count for each in days), default=0) or 1
     step = WIDTH / max(len(days), 1)
@@ -72,7 +75,7 @@ def bar_chart(
     return Chart(sentence, tuple(days), tuple(bars), counted=counted, failed=failed)
 
 
-def line_chart(sentence: str, days: Sequence[Day], counted: str = "Count") -> Chart:
+def line_chart(sentence: str, days: Sequence[Day], counted: str = words("Count")) -> Chart:
     """From zero: a line that begins elsewhere makes little changes look large."""
     most = max((each.count for each in days), default=0)
     step = WIDTH / max(len(days) - 1, 1)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.base import clock
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.environment import day
 from masthead.faces.admin.request import AdminRequest
@@ -24,12 +25,16 @@ from masthead.features.privacy.validation import (
 )
 
 _KINDS = {
-    ("export", MEMBER): "Export of the data",
-    ("export", TENANT): "Copy of the site",
-    ("delete", MEMBER): "Erasure",
-    ("delete", TENANT): "Deletion of the site",
+    ("export", MEMBER): words("Export of the data"),
+    ("export", TENANT): words("Copy of the site"),
+    ("delete", MEMBER): words("Erasure"),
+    ("delete", TENANT): words("Deletion of the site"),
 }
-_BY = {BY_SITE: "by the site", BY_MEMBER: "by the member", BY_HEADER: "by a program"}
+_BY = {
+    BY_SITE: words("by the site"),
+    BY_MEMBER: words("by the member"),
+    BY_HEADER: words("by a program"),
+}
 _ADDRESSES = {
     MEMBER: "/admin/members/{member_id}/requests/{id}",
     TENANT: "/admin/settings/privacy/{id}",
@@ -73,7 +78,7 @@ def _by(asked: Record) -> str:
     if asked["subject"] == TENANT:
         # Older requests don't say it of a site either; a member can't ask for one.
         return _BY[BY_HEADER] if asked["asked_by"] == BY_HEADER else _BY[BY_SITE]
-    return _BY.get(asked["asked_by"], "by the site or the member")
+    return _BY.get(asked["asked_by"], words("by the site or the member"))
 
 
 def _receipt(asked: Record) -> Any:
@@ -85,17 +90,21 @@ def _state(request: AdminRequest, asked: Record) -> tuple[str, str]:
     status = asked["status"]
     if asked["type"] == "export":
         if is_ready(request, asked):
-            return "good", f"Ready until {day(request.local(asked['expires_at']))}"
-        words = {"queued": "Being made", "failed": "Failed"}
+            return "good", words("Ready until %(day)s", day=day(request.local(asked["expires_at"])))
+        said = {"queued": words("Being made"), "failed": words("Failed")}
         badges = {"queued": "info", "failed": "bad"}
-        return badges.get(status, "draft"), words.get(status, "Ended")
+        return badges.get(status, "draft"), said.get(status, words("Ended"))
     if status == "queued" and not asked["confirmed_at"]:
-        return "info", "Waiting for confirmation by email"
+        return "info", words("Waiting for confirmation by email")
     if status == "queued":
-        return "warn", f"Planned for {day(request.local(asked['grace_until']))}"
-    words = {"completed": "Erased", "cancelled": "Cancelled", "failed": "Failed"}
+        return "warn", words("Planned for %(day)s", day=day(request.local(asked["grace_until"])))
+    said = {
+        "completed": words("Erased"),
+        "cancelled": words("Cancelled"),
+        "failed": words("Failed"),
+    }
     badges = {"completed": "good", "failed": "bad"}
-    return badges.get(status, "draft"), words.get(status, status.capitalize())
+    return badges.get(status, "draft"), said.get(status, status.capitalize())
 
 
 def _is_later(request: AdminRequest, moment: str) -> bool:

@@ -22,6 +22,7 @@ from masthead.base.errors import (
     Unavailable,
 )
 from masthead.base.languages.translators import admin_translator, speaking
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.faces.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
@@ -264,7 +265,7 @@ async def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
             return _sign_in_again_page(request)
         return Redirect(f"{SIGN_IN}?next={quote(request.address, safe='')}")
     if isinstance(error, FactorNeeded):
-        return Page("factor-needed.html", "Add a second factor", status=403)
+        return Page("factor-needed.html", words("Add a second factor"), status=403)
     if isinstance(error, ProofNeeded):
         if request.form:
             return prove_page(request, request.form, request.address, error.problem)
@@ -283,7 +284,11 @@ async def _role_page(request: AdminRequest, error: RoleTooLow) -> Page:
     page = _error_page(error)
     if error.who is Who.OPERATOR:
         return page
-    title = "Only for editors and owners" if error.who is Who.EDITOR else "Only for owners"
+    title = (
+        words("Only for editors and owners")
+        if error.who is Who.EDITOR
+        else words("Only for owners")
+    )
     return replace(
         page, title=title, values={**page.values, "title": title, "ask": await owners_of(request)}
     )
@@ -303,7 +308,7 @@ def _sign_in_again_page(
         "asks_code": guarded is not None,
         "passkey": staff.passkeys.ask(party, guarded) if guarded else None,
     }
-    return Page("sign-in-again.html", "You were signed out", values, status=401)
+    return Page("sign-in-again.html", words("You were signed out"), values, status=401)
 
 
 def prove_page(
@@ -321,7 +326,7 @@ def prove_page(
         "has_app": bool(account["totp_secret"]),
         "passkey": staff.passkeys.ask(party_of(request.context), account),
     }
-    return Page("prove.html", "Confirm that it’s you", values, status=403)
+    return Page("prove.html", words("Confirm that it’s you"), values, status=403)
 
 
 def _suspended_page(request: AdminRequest) -> Page:
@@ -331,7 +336,7 @@ def _suspended_page(request: AdminRequest) -> Page:
         "is_owner": request.caller.is_admin,
         "privacy": DATA_PROTECTION.url,
     }
-    return Page("suspended.html", "This site is suspended", values, status=403)
+    return Page("suspended.html", words("This site is suspended"), values, status=403)
 
 
 def _error_page(error: MastheadError) -> Page:
@@ -344,7 +349,7 @@ def _error_page(error: MastheadError) -> Page:
 def _error_values(error: MastheadError) -> dict[str, Any]:
     status, _, title = pages.described(error)
     if isinstance(error, NotFound):
-        text = "It may have been deleted, or the address may have a typo."
+        text = words("It may have been deleted, or the address may have a typo.")
     else:
         text = str(error)
     return {"status": status, "title": title, "text": text}

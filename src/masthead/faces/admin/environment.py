@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +87,34 @@ def number(value: int) -> str:
     return number_text(value, spoken_now().spoken)
 
 
-def day(value: datetime) -> str:
+def day(value: date) -> str:
     """3 Nov 2026."""
     return shown_date(value, "short", spoken_now().spoken)
+
+
+def short_day(value: date) -> str:
+    """3 Nov."""
+    return shown_date(value, "day", spoken_now().spoken)
+
+
+def long_day(value: date) -> str:
+    """3 November."""
+    return shown_date(value, "long day", spoken_now().spoken)
+
+
+def weekday(value: date) -> str:
+    """Tuesday 3 November."""
+    return shown_date(value, "weekday", spoken_now().spoken)
+
+
+def short_weekday(value: date) -> str:
+    """Tue."""
+    return shown_date(value, "short weekday", spoken_now().spoken)
+
+
+def whole_day(value: date) -> str:
+    """Tuesday, 3 November 2026."""
+    return shown_date(value, "whole", spoken_now().spoken)
 
 
 def _short_day(value: datetime, now: datetime) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base.caller import Caller
 from masthead.base.errors import Invalid, MastheadError, Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import Field
@@ -30,7 +31,7 @@ _FEW = 3
 """So many choices are shown at once; more are in a list."""
 _EMPTY_LINKS = 2
 """Rows for more of them; the next page has further ones."""
-_SENTENCES = {"validation_required": "This can't be empty."}
+_SENTENCES = {"validation_required": words("This can't be empty.")}
 
 
 class Ask(msgspec.Struct, frozen=True):

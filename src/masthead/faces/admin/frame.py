@@ -9,17 +9,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base.caller import Kind
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import NOTHING, Flash
 from masthead.faces.admin.navigation import Group, Link, bottom_of, groups_of
 from masthead.faces.admin.request import AdminRequest
 
 _ROLES = {
-    Kind.OWNER: "Owner",
-    Kind.EDITOR: "Editor",
-    Kind.AUTHOR: "Author",
-    Kind.CONTRIBUTOR: "Contributor",
-    Kind.OPERATOR: "Operator",
+    Kind.OWNER: words("Owner"),
+    Kind.EDITOR: words("Editor"),
+    Kind.AUTHOR: words("Author"),
+    Kind.CONTRIBUTOR: words("Contributor"),
+    Kind.OPERATOR: words("Operator"),
 }
 
 
@@ -89,17 +90,17 @@ def frame_of(request: AdminRequest, title: str, flash: Flash = NOTHING) -> Frame
 
 def _read_only(site: Record) -> str:
     if site.get("deleted_at"):
-        return (
+        return words(
             "It will be deleted. Until then, an owner can cancel the deletion under Settings, "
             "Data protection."
         )
     if site.get("read_only_mode"):
-        return "Nothing can be changed until the operator reopens it."
+        return words("Nothing can be changed until the operator reopens it.")
     return ""
 
 
 def _initials(name: str) -> str:
-    words = name.partition("@")[0].replace(".", " ").split()
-    if len(words) > 1:
-        words = [words[0], words[-1]]
-    return "".join(each[0] for each in words).upper()
+    names = name.partition("@")[0].replace(".", " ").split()
+    if len(names) > 1:
+        names = [names[0], names[-1]]
+    return "".join(each[0] for each in names).upper()

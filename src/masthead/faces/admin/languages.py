@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.languages.formats import language_name
+from masthead.base.languages.words import words
 from masthead.content.texts.languages import editions_of
 from masthead.faces.admin.request import AdminRequest
 
@@ -14,4 +15,4 @@ def language_choices(request: AdminRequest, chosen: str) -> dict[str, str]:
     if not others and not chosen:
         return {}
     tags = dict.fromkeys([own, *others, *([chosen] if chosen else [])])
-    return {"": "The site’s own", **{tag: language_name(tag) for tag in tags}}
+    return {"": words("The site’s own"), **{tag: language_name(tag) for tag in tags}}

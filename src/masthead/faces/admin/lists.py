@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 
 from masthead.base import ids
 from masthead.base.caller import Caller
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.values import read_moment
 from masthead.engine.records.filter.ast import Expression
@@ -84,7 +85,7 @@ def with_query(address: str, **parameters: str | int) -> str:
 
 def sorted_words(words: Mapping[str, str]) -> dict[str, str]:
     """Options in the order in which one looks for them."""
-    return dict(sorted(words.items(), key=lambda each: each[1].casefold()))
+    return dict(sorted(words.items(), key=lambda each: str(each[1]).casefold()))
 
 
 class Pager(msgspec.Struct, frozen=True):
@@ -135,7 +136,7 @@ class ListPage(Filters, frozen=True):
     search: ClassVar[Search | None] = None
     empty: ClassVar[tuple[str, str]]
     """Title and sentence of a list without rows."""
-    no_match: ClassVar[tuple[str, str]] = ("Nothing found", "Try other filters.")
+    no_match: ClassVar[tuple[str, str]] = (words("Nothing found"), words("Try other filters."))
     """The same where filters leave nothing."""
     waves: ClassVar[bool] = False
     """Whether it is drawn, where it is the first thing that one sees of a subject."""

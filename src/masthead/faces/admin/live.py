@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from masthead.base import ids
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import AdminPages
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.member_csv.collection import member_imports
@@ -61,7 +62,7 @@ def _wanted(request: Request) -> list[Subscription]:
     given = parse_query_string(request.scope["query_string"], "utf-8").get("topics", "")
     names = list(dict.fromkeys(given.split(",")))
     if len(names) > MOST:
-        raise BadRequest(f"A page listens to at most {MOST} topics.")
+        raise BadRequest(words("A page listens to at most %(most)s topics.", most=MOST))
     return [_subscription(name) for name in names]
 
 
@@ -69,5 +70,5 @@ def _subscription(name: str) -> Subscription:
     collection_name, _, record_id = name.partition("/")
     collection = TOPICS.get(collection_name)
     if collection is None or (record_id and not ids.is_id(record_id)):
-        raise BadRequest("Name what the page listens to, such as `comments`.")
+        raise BadRequest(words("Name what the page listens to, such as `comments`."))
     return Subscription(name, collection, record_id or EVERY_RECORD, _ONLY_ID)

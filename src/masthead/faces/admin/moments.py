@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import words
+from masthead.faces.admin.environment import long_day, whole_day
 from masthead.faces.admin.request import AdminRequest
 
-NO_TIME = Problem("validation_invalid_date", "Choose a day and a time.")
-PAST = Problem("validation_past", "Choose a time in the future.")
+NO_TIME = Problem("validation_invalid_date", words("Choose a day and a time."))
+PAST = Problem("validation_past", words("Choose a time in the future."))
 
 
 def future_moment(request: AdminRequest, name: str, typed: str) -> str:
@@ -34,8 +36,13 @@ def past_in_words(request: AdminRequest, typed: str) -> str:
     if moment is None or moment > request.now:
         return ""
     now = request.now.astimezone(request.time_zone)
-    there = f"{now:%H:%M} on {now.day} {now:%B} ({request.time_zone})"
-    return f"That time has passed: it is {there} now. {PAST.message}"
+    there = words(
+        "That time has passed: it is %(time)s on %(day)s (%(zone)s) now.",
+        time=f"{now:%H:%M}",
+        day=long_day(now),
+        zone=request.time_zone,
+    )
+    return f"{there} {PAST.message}"
 
 
 def _read(request: AdminRequest, typed: str) -> datetime | None:
@@ -53,11 +60,16 @@ def typed_moment(request: AdminRequest, at: str) -> str:
 
 def moment_in_words(request: AdminRequest, at: str) -> str:
     moment = request.local(at)
-    return f"on {moment:%A}, {moment.day} {moment:%B %Y} at {moment:%H:%M} ({request.time_zone})"
+    return words(
+        "on %(day)s at %(time)s (%(zone)s)",
+        day=whole_day(moment),
+        time=f"{moment:%H:%M}",
+        zone=request.time_zone,
+    )
 
 
 def typed_in_words(request: AdminRequest, typed: str) -> str:
     try:
         return moment_in_words(request, future_moment(request, "", typed))
     except Invalid:
-        return "at the time that you choose"
+        return words("at the time that you choose")

@@ -7,9 +7,11 @@ from datetime import UTC, date, timedelta
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection
 from masthead.faces.admin.charts import Chart, Day, bar_chart, line_chart
+from masthead.faces.admin.environment import long_day, number, short_day
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import MEMBERS_JOINED, MEMBERS_LEFT, blog_members
 from masthead.features.posts.collection import POSTS_PUBLISHED, posts
@@ -60,9 +62,23 @@ class Month:
         days = await statistics.days_of_site(site.id, self._days[0], self._days[-1])
         views = [numbers.views for _, numbers in days]
         readers = sum(numbers.readers for _, numbers in days)
-        sentence = f"{sum(views):,} views in {DAYS} days by {readers:,} readers"
-        note = f"{readers:,} readers, day by day" if readers else "None yet"
-        return Stat("Views", sum(views), note, bar_chart(sentence, self._named(views), "Views"))
+        sentence = words(
+            "%(views)s views in %(days)s days by %(readers)s readers",
+            views=number(sum(views)),
+            days=DAYS,
+            readers=number(readers),
+        )
+        note = (
+            words("%(readers)s readers, day by day", readers=number(readers))
+            if readers
+            else words("None yet")
+        )
+        return Stat(
+            words("Views"),
+            sum(views),
+            note,
+            bar_chart(sentence, self._named(views), words("Views")),
+        )
 
     async def _members(self) -> Stat | None:
         if not self._may_read_all(blog_members):
@@ -73,23 +89,35 @@ class Month:
         for more, less in zip(joined[:0:-1], left[:0:-1], strict=True):
             totals.insert(0, max(totals[0] - more + less, 0))
         first = totals[0]
-        change = "rose from" if total > first else "fell from" if total < first else "stayed at"
-        numbers = f"{first:,} to {total:,}" if total != first else f"{total:,}"
-        note = f"{sum(joined):,} joined" + (f", {sum(left):,} left" if any(left) else "")
-        chart = line_chart(
-            f"Members {change} {numbers} in {DAYS} days", self._named(totals), "Members"
-        )
-        return Stat("Members", total, note, chart)
+        note = words("%(joined)s joined", joined=number(sum(joined)))
+        if any(left):
+            note = words(
+                "%(joined)s joined, %(left)s left",
+                joined=number(sum(joined)),
+                left=number(sum(left)),
+            )
+        chart = line_chart(_change(first, total), self._named(totals), words("Members"))
+        return Stat(words("Members"), total, note, chart)
 
     async def _posts(self, scheduled: str) -> Stat:
         is_author = self._request.caller.is_writer
         subject = self._request.caller.id if is_author else ""
         (published,) = await self._counts(posts, POSTS_PUBLISHED, subject=subject)
         total = sum(published)
-        most = f", at most {max(published):,} on one day" if total > 1 else ""
-        sentence = f"{total:,} {'post' if total == 1 else 'posts'} in {DAYS} days{most}"
-        title = "Your posts" if is_author else "Posts"
-        return Stat(title, total, scheduled, bar_chart(sentence, self._named(published), "Posts"))
+        sentence = words("%(number)s post in %(days)s days", number=1, days=DAYS)
+        if total != 1:
+            sentence = words("%(number)s posts in %(days)s days", number=number(total), days=DAYS)
+        if total > 1:
+            sentence = words(
+                "%(number)s posts in %(days)s days, at most %(most)s on one day",
+                number=number(total),
+                days=DAYS,
+                most=number(max(published)),
+            )
+        title = words("Your posts") if is_author else words("Posts")
+        return Stat(
+            title, total, scheduled, bar_chart(sentence, self._named(published), words("Posts"))
+        )
 
     async def _deliveries(self) -> Stat | None:
         if not self._may_read_all(webhook_deliveries):
@@ -97,22 +125,46 @@ class Month:
         metrics = (DELIVERIES_DELIVERED, DELIVERIES_DIED)
         delivered, died = await self._counts(webhook_deliveries, *metrics)
         ended = [one + other for one, other in zip(delivered, died, strict=True)]
-        note = f"{sum(died):,} died" if any(died) else "None died" if any(ended) else "None yet"
-        sentence = f"{sum(ended):,} deliveries in {DAYS} days; {sum(died):,} died"
+        note = words("None died") if any(ended) else words("None yet")
+        if any(died):
+            note = words("%(number)s died", number=number(sum(died)))
+        sentence = words(
+            "%(number)s deliveries in %(days)s days; %(died)s died",
+            number=number(sum(ended)),
+            days=DAYS,
+            died=number(sum(died)),
+        )
         days = self._named(ended, died)
-        return Stat("Deliveries", sum(ended), note, bar_chart(sentence, days, "Ended", "Died"))
+        return Stat(
+            words("Deliveries"),
+            sum(ended),
+            note,
+            bar_chart(sentence, days, words("Ended"), words("Died")),
+        )
 
     async def _calls(self) -> Stat | None:
         if not self._may_read_all(api_keys):
             return None
         (calls,) = await self._counts(api_keys, API_CALLS)
-        most, note = max(calls), "None yet"
-        sentence = f"{sum(calls):,} API calls in {DAYS} days"
+        most, note = max(calls), words("None yet")
+        sentence = words(
+            "%(number)s API calls in %(days)s days", number=number(sum(calls)), days=DAYS
+        )
         if most:
             day = self._days[calls.index(most)]
-            note = f"Most on {_short(day)}: {most:,}"
-            sentence += f"; most on {day.day} {day:%B}: {most:,}"
-        return Stat("API calls", sum(calls), note, bar_chart(sentence, self._named(calls), "Calls"))
+            note = words("Most on %(day)s: %(number)s", day=_short(day), number=number(most))
+            sentence = words(
+                "%(sentence)s; most on %(day)s: %(number)s",
+                sentence=sentence,
+                day=long_day(day),
+                number=number(most),
+            )
+        return Stat(
+            words("API calls"),
+            sum(calls),
+            note,
+            bar_chart(sentence, self._named(calls), words("Calls")),
+        )
 
     async def _counts(
         self, collection: Collection, *metrics: str, subject: str = ""
@@ -134,5 +186,14 @@ class Month:
         ]
 
 
+def _change(first: int, total: int) -> str:
+    values = {"first": number(first), "total": number(total), "days": DAYS}
+    if total > first:
+        return words("Members rose from %(first)s to %(total)s in %(days)s days", **values)
+    if total < first:
+        return words("Members fell from %(first)s to %(total)s in %(days)s days", **values)
+    return words("Members stayed at %(total)s in %(days)s days", **values)
+
+
 def _short(day: date) -> str:
-    return f"{day.day} {day:%b}"
+    return short_day(day)

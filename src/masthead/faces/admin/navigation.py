@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.filter.conditions import equals
@@ -41,16 +42,16 @@ class _Entry(NamedTuple):
     """The beginnings of further addresses whose pages are found through this one."""
 
 
-HOME = _Entry("Home", "/admin", "house", others=("/admin/statistics",))
-SNIPPETS = _Entry("Snippets", "/admin/snippets", "copy")
+HOME = _Entry(words("Home"), "/admin", "house", others=("/admin/statistics",))
+SNIPPETS = _Entry(words("Snippets"), "/admin/snippets", "copy")
 """A page that the list of posts leads to."""
-POSTS = _Entry("Posts", "/admin/posts", "file-text", others=(SNIPPETS.url,))
-TENANTS = _Entry("Sites", "/admin/tenants", "globe")
-COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)
-MEMBERS = _Entry("Members", "/admin/members", "users", Access.EDITOR)
-WEBHOOKS = _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN)
-MORE = _Entry("More", "/admin/more", "menu")
-EXPORT = _Entry("Export", "/admin/tools/export", "download", Access.ADMIN)
+POSTS = _Entry(words("Posts"), "/admin/posts", "file-text", others=(SNIPPETS.url,))
+TENANTS = _Entry(words("Sites"), "/admin/tenants", "globe")
+COMMENTS = _Entry(words("Comments"), "/admin/comments", "message-square", Access.EDITOR)
+MEMBERS = _Entry(words("Members"), "/admin/members", "users", Access.EDITOR)
+WEBHOOKS = _Entry(words("Webhooks"), "/admin/webhooks", "webhook", Access.ADMIN)
+MORE = _Entry(words("More"), "/admin/more", "menu")
+EXPORT = _Entry(words("Export"), "/admin/tools/export", "download", Access.ADMIN)
 MOST_DEAD = 100
 """More are not counted."""
 
@@ -58,53 +59,53 @@ MOST_DEAD = 100
 _CONTENT = (
     HOME,
     POSTS,
-    _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
-    _Entry("Media", "/admin/media", "image"),
-    _Entry("Tags", "/admin/tags", "tag", Access.EDITOR),
-    _Entry("Trash", "/admin/trash", "trash-2"),
+    _Entry(words("Pages"), "/admin/pages", "files", Access.EDITOR),
+    _Entry(words("Media"), "/admin/media", "image"),
+    _Entry(words("Tags"), "/admin/tags", "tag", Access.EDITOR),
+    _Entry(words("Trash"), "/admin/trash", "trash-2"),
 )
 _READERS = (
     COMMENTS,
     MEMBERS,
-    _Entry("Mailings", "/admin/mailings", "send", Access.EDITOR),
+    _Entry(words("Mailings"), "/admin/mailings", "send", Access.EDITOR),
 )
 IN_SHOP = (
-    _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
-    _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),
-    _Entry("Offers", "/admin/shop/offers", "ticket-percent", Access.ADMIN),
-    _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
-    _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
+    _Entry(words("Orders"), "/admin/shop/orders", "shopping-bag", Access.ADMIN),
+    _Entry(words("Tiers"), "/admin/shop/tiers", "credit-card", Access.ADMIN),
+    _Entry(words("Offers"), "/admin/shop/offers", "ticket-percent", Access.ADMIN),
+    _Entry(words("Products"), "/admin/shop/products", "package", Access.ADMIN),
+    _Entry(words("Gift cards"), "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )
 """Tabs of the shop's pages."""
-_SHOP = IN_SHOP[0]._replace(label="Shop", others=tuple(each.url for each in IN_SHOP))
+_SHOP = IN_SHOP[0]._replace(label=words("Shop"), others=tuple(each.url for each in IN_SHOP))
 IN_SETTINGS = (
-    _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
+    _Entry(words("Import"), "/admin/tools/import", "import", Access.ADMIN),
     EXPORT,
-    _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
+    _Entry(words("Activity"), "/admin/activity", "history", Access.ADMIN),
 )
 """Beside the settings."""
 _SITE = (
-    _Entry("People", "/admin/staff", "users", Access.ADMIN),
+    _Entry(words("People"), "/admin/staff", "users", Access.ADMIN),
     WEBHOOKS,
     _Entry(
-        "Settings",
+        words("Settings"),
         "/admin/settings",
         "settings",
         Access.ADMIN,
         others=tuple(each.url for each in IN_SETTINGS),
     ),
 )
-_ACCOUNT = _Entry("Your account", "/admin/account", "user")
+_ACCOUNT = _Entry(words("Your account"), "/admin/account", "user")
 """At the foot of the frame; on a phone with the others."""
-DATA_PROTECTION = _Entry("Data protection", "/admin/settings/privacy", "lock", Access.ADMIN)
+DATA_PROTECTION = _Entry(words("Data protection"), "/admin/settings/privacy", "lock", Access.ADMIN)
 """A page of the settings; a link of its own if it is all that is open."""
 _OPERATE = (
     TENANTS,
-    _Entry("Queue", "/admin/operator/queue", "list-ordered"),
-    _Entry("Errors", "/admin/operator/errors", "circle-alert"),
-    _Entry("Sending domain", "/admin/operator/sending", "send"),
-    _Entry("Activity everywhere", "/admin/operator/activity", "history"),
-    _Entry("Components", "/admin/components", "panel-right"),
+    _Entry(words("Queue"), "/admin/operator/queue", "list-ordered"),
+    _Entry(words("Errors"), "/admin/operator/errors", "circle-alert"),
+    _Entry(words("Sending domain"), "/admin/operator/sending", "send"),
+    _Entry(words("Activity everywhere"), "/admin/operator/activity", "history"),
+    _Entry(words("Components"), "/admin/components", "panel-right"),
 )
 
 
@@ -117,12 +118,12 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
     if request.site is None or (request.is_operator and _is_in(request.path, _OPERATE)):
         home = () if request.site is None else (Group("", _links(request, HOME)),)
         operate = _OPERATE if request.is_operator else ()
-        return (*home, Group("Operate", _links(request, *operate)))
+        return (*home, Group(words("Operate"), _links(request, *operate)))
     readers = _usable(request, (*_READERS, *((_SHOP,) if request.sells else ())))
     groups = (
         Group("", _links(request, *_usable(request, _CONTENT))),
-        Group("Readers", _links(request, *readers)),
-        Group("Site", _links(request, *_usable(request, _SITE))),
+        Group(words("Readers"), _links(request, *readers)),
+        Group(words("Site"), _links(request, *_usable(request, _SITE))),
     )
     return tuple(each for each in groups if each.links)
 
@@ -131,13 +132,13 @@ def every_group_of(request: AdminRequest) -> tuple[Group, ...]:
     """All pages, for a phone's page "More" and for the search: with those that others lead to."""
     groups = list(groups_of(request))
     if request.site is not None and not request.is_shut_out:
-        groups.append(Group("Writing", _links(request, SNIPPETS)))
+        groups.append(Group(words("Writing"), _links(request, SNIPPETS)))
         if request.sells and (shop := _usable(request, IN_SHOP)):
-            groups.append(Group("Shop", _links(request, *shop)))
+            groups.append(Group(words("Shop"), _links(request, *shop)))
         if settings := _usable(request, IN_SETTINGS):
-            groups.append(Group("Settings", _links(request, *settings)))
+            groups.append(Group(words("Settings"), _links(request, *settings)))
         if request.is_operator and not _is_in(request.path, _OPERATE):
-            groups.append(Group("Operate", _links(request, *_OPERATE)))
+            groups.append(Group(words("Operate"), _links(request, *_OPERATE)))
     return (*groups, Group("", _links(request, _ACCOUNT)))
 
 
@@ -164,7 +165,7 @@ async def count_waiting(request: AdminRequest) -> None:
         waiting = await request.records.counts.total(
             request.caller, comments, equals("status", PENDING)
         )
-        request.waiting[COMMENTS.url] = Count(waiting, "waiting")
+        request.waiting[COMMENTS.url] = Count(waiting, words("waiting"))
     if _usable(request, (_SHOP,)) and not _is_in(request.path, (_SHOP,)):
         request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
@@ -173,7 +174,7 @@ async def count_waiting(request: AdminRequest) -> None:
         log = request.services.webhooks.deliveries.log
         dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)
         request.waiting[WEBHOOKS.url] = Count(
-            dead.total, "dead deliveries", is_bad=True, has_more=not dead.is_exact
+            dead.total, words("dead deliveries"), is_bad=True, has_more=not dead.is_exact
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from masthead.base.caller import service_of
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
@@ -17,10 +18,10 @@ MAX_OWNERS = 5
 """The most owners who are named as the people to ask."""
 _SHOWN = frozenset({"name", "email", "role"})
 _ARTICLES = {
-    Role.OWNER: "an owner",
-    Role.EDITOR: "an editor",
-    Role.AUTHOR: "an author",
-    Role.CONTRIBUTOR: "a contributor",
+    Role.OWNER: words("an owner"),
+    Role.EDITOR: words("an editor"),
+    Role.AUTHOR: words("an author"),
+    Role.CONTRIBUTOR: words("a contributor"),
 }
 
 
@@ -55,7 +56,7 @@ async def names_of(request: AdminRequest, account_ids: Sequence[str]) -> list[st
 async def _operator(request: AdminRequest, account_id: str) -> str:
     wanted = {"id": account_id}
     found = await request.records.find(superusers, wanted, tenant_id=TenantId(""), limit=1)
-    return "an operator" if found else ""
+    return words("an operator") if found else ""
 
 
 async def _staff(request: AdminRequest, wanted: ListRequest) -> list[Record]:

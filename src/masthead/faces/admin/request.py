@@ -16,6 +16,7 @@ from masthead.base.caller import Caller, Kind
 from masthead.base.errors import NotFound, Problem
 from masthead.base.ids import TenantId
 from masthead.base.languages.translators import ADMIN_LANGUAGES, accepted_language
+from masthead.base.languages.words import words
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
@@ -162,7 +163,7 @@ class AdminRequest(msgspec.Struct, dict=True):
     @property
     def tenant(self) -> Tenant:
         if self.site is None:
-            raise NotFound("This page belongs to a site. Choose one first.")
+            raise NotFound(words("This page belongs to a site. Choose one first."))
         return self.site
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.faces.admin.account_routes import account_routes
 from masthead.faces.admin.calls import script_call, script_read, upload_call
 from masthead.faces.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
@@ -392,7 +393,7 @@ def _goods_routes(pages: AdminPages, goods: shop.Goods) -> list[Route]:
 
 async def _more(request: AdminRequest) -> Answer:
     # Called by the template, when it is known whether the site sells.
-    return Page("more.html", "More", {"groups": partial(every_group_of, request)})
+    return Page("more.html", words("More"), {"groups": partial(every_group_of, request)})
 
 
 async def _nothing(request: AdminRequest) -> Answer:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.content.texts.kinds import TextKind
 from masthead.engine.records.collection import Collection, Record
 from masthead.faces.admin.forms import Ask
 from masthead.features.pages.collection import PAGES as PAGE_TEXTS
 from masthead.features.posts.collection import POSTS as POST_TEXTS
 
-READERS = {"public": "Everyone", "members": "Members", "paid": "Paid members"}
+READERS = {"public": words("Everyone"), "members": words("Members"), "paid": words("Paid members")}
 
 
 class Section(msgspec.Struct, frozen=True):
     kind: TextKind
     label: str
     """Its name in the navigation."""
-    noun: str
-    """One of its texts, in a sentence."""
     address: str
     """The address of its list; the pages of a text are below it."""
     site_prefix: str
@@ -71,56 +70,85 @@ class Section(msgspec.Struct, frozen=True):
 
 def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
     return (
-        Ask("title", "Title"),
+        Ask("title", words("Title")),
         Ask(
             "content_html",
-            "Text, as HTML",
-            "Up to 8 MB. Readers see it without scripts, styles and forms.",
+            words("Text, as HTML"),
+            words("Up to 8 MB. Readers see it without scripts, styles and forms."),
             rows=24,
         ),
-        Ask("slug", "Address", "If empty, made from the title.", prefix=site_prefix),
+        Ask("slug", words("Address"), words("If empty, made from the title."), prefix=site_prefix),
         *more,
         Ask(
             "featured_image",
-            "Picture",
-            "The address of a picture, or a path such as /media/…",
+            words("Picture"),
+            words("The address of a picture, or a path such as /media/…"),
             is_picture=True,
         ),
-        Ask("seo_title", "Title for search engines", "If empty, the title."),
-        Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
-        Ask("language", "Language", "Its address and its lists are those of the language."),
+        Ask("seo_title", words("Title for search engines"), words("If empty, the title.")),
+        Ask(
+            "seo_description",
+            words("Description for search engines"),
+            words("If empty, the excerpt."),
+            rows=3,
+        ),
+        Ask(
+            "language",
+            words("Language"),
+            words("Its address and its lists are those of the language."),
+        ),
     )
 
 
 POSTS = Section(
     POST_TEXTS,
-    "Posts",
-    "post",
+    words("Posts"),
     "/admin/posts",
     "/posts/",
-    "A post stays a draft until you publish it. Readers don't see drafts.",
+    words("A post stays a draft until you publish it. Readers don't see drafts."),
     _asks(
         "/posts/",
-        Ask("visibility", "Who can read it", choices=READERS),
-        Ask("tiers", "Only with these tiers", "Without a tick, all paid members read it."),
+        Ask("visibility", words("Who can read it"), choices=READERS),
+        Ask(
+            "tiers",
+            words("Only with these tiers"),
+            words("Without a tick, all paid members read it."),
+        ),
         Ask(
             "email_only",
-            "Only by email",
-            "The post gets no page and appears in no list. Everyone who can read it gets the whole "
-            "text by email.",
+            words("Only by email"),
+            words(
+                "The post gets no page and appears in no list. Everyone who "
+                "can read it gets the whole "
+                "text by email."
+            ),
         ),
-        Ask("tags", "Tags", "Separated by commas."),
-        Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
-        Ask("authors", "Authors", "Readers see their names above the post.", are_people=True),
+        Ask("tags", words("Tags"), words("Separated by commas.")),
+        Ask("excerpt", words("Excerpt"), words("Shown in lists and search results."), rows=4),
+        Ask(
+            "authors",
+            words("Authors"),
+            words("Readers see their names above the post."),
+            are_people=True,
+        ),
     ),
     has_comments=True,
 )
 PAGES = Section(
     PAGE_TEXTS,
-    "Pages",
-    "page",
+    words("Pages"),
     "/admin/pages",
     "/",
-    "A standalone page, such as About or a legal notice. It does not appear in lists and feeds.",
-    _asks("/", Ask("excerpt", "Excerpt", "Shown below the title and in search results.", rows=4)),
+    words(
+        "A standalone page, such as About or a legal notice. It does not appear in lists and feeds."
+    ),
+    _asks(
+        "/",
+        Ask(
+            "excerpt",
+            words("Excerpt"),
+            words("Shown below the title and in search results."),
+            rows=4,
+        ),
+    ),
 )

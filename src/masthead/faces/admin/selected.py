@@ -10,7 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import both_numbers, counted, words
 from masthead.engine.records.write.unit import Unit
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.lists import Listing, cursor_of
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.undo.undoing import Steps
@@ -64,13 +66,32 @@ async def change_each(
     return steps
 
 
-def done_in_words(noun: str, done: str, changed: int, asked: int) -> str:
+def things(subject: str, count: int) -> str:
+    """So many records of a collection, in words."""
+    one, many = _THINGS[subject]
+    return counted(one, many, count, count=number(count))
+
+
+def done_in_words(subject: str, done: str, changed: int, asked: int) -> str:
     if not changed:
-        return "Nothing needed to change."
-    what = f"1 {noun} is" if changed == 1 else f"{changed:,} {noun}s are"
-    rest = asked - changed
-    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
-    return f"{what} {done}." + (left if rest else "")
+        return words("Nothing needed to change.")
+    what = things(subject, changed)
+    said = counted("%(what)s is %(done)s.", "%(what)s are %(done)s.", changed, what=what, done=done)
+    if rest := asked - changed:
+        left = counted(
+            "One was not changed.", "%(count)s were not changed.", rest, count=number(rest)
+        )
+        return f"{said} {left}"
+    return said
+
+
+_THINGS = {
+    "posts": both_numbers("%(count)s post", "%(count)s posts"),
+    "pages": both_numbers("%(count)s page", "%(count)s pages"),
+    "media": both_numbers("%(count)s file", "%(count)s files"),
+    "comments": both_numbers("%(count)s comment", "%(count)s comments"),
+    "blog_members": both_numbers("%(count)s member", "%(count)s members"),
+}
 
 
 async def _find_matching(request: AdminRequest, listing: Listing) -> list[str]:

@@ -4,7 +4,7 @@ sent."""
 from __future__ import annotations
 
 from masthead.base.config.settings import Settings
-from masthead.base.languages.words import words
+from masthead.base.languages.words import staff_words, words
 
 STORED = words(
     "This service has no mail server: its emails are files in mail/ of the data directory."
@@ -19,5 +19,6 @@ def where_stored(settings: Settings) -> str:
 def being_sent(settings: Settings, what: str, to: str) -> str:
     """The sentence about an email that was queued just now."""
     if settings.smtp_url is None:
-        return f"{what} for {to} was written, not sent. {STORED}"
-    return f"{what} is being sent to {to}."
+        written = staff_words("%(what)s for %(email)s was written, not sent.", what=what, email=to)
+        return f"{written} {STORED}"
+    return staff_words("%(what)s is being sent to %(email)s.", what=what, email=to)

@@ -9,12 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.caller import Kind
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import (
     ADDED_FACTOR,
     CANCELLED_DELETION,
     CANCELLED_ERASURE,
     CHANGED,
     CONNECTED,
+    CREATED,
     DELETED,
     DISCARDED_JOB,
     DISCONNECTED,
@@ -48,40 +50,74 @@ from masthead.faces.admin.request import AdminRequest
 PER_PAGE = 50
 
 NOUNS = {
-    "posts": "post",
-    "draft_links": "share link",
-    "snippets": "snippet",
-    "pages": "page",
-    "media": "file",
-    "comments": "comment",
-    "blog_members": "member",
-    "_superusers": "account",
-    "site_settings": "settings",
-    "api_keys": "API key",
-    "webhook_subscriptions": "webhook",
-    "tiers": "tier",
-    "offers": "offer",
-    "products": "product",
-    "orders": "order",
-    "gift_cards": "gift card",
-    "categories": "category",
-    "redirects": "redirect",
-    "import_runs": "import",
-    "site_exports": "export",
-    "member_imports": "member import",
-    "gdpr_requests": "data protection request",
-    "tenants": "site",
-    "tags": "tag",
-    "tag_changes": "tag change",
-    "newsletters": "newsletter",
-    "welcome_emails": "welcome email",
-    "sending_domains": "sending domain",
-    "mailings": "mailing",
-    "trash": "item in the trash",
-    "sign_in_providers": "sign-in provider",
+    "posts": words("Post"),
+    "draft_links": words("Share link"),
+    "snippets": words("Snippet"),
+    "pages": words("Page"),
+    "media": words("File"),
+    "comments": words("Comment"),
+    "blog_members": words("Member"),
+    "_superusers": words("Account"),
+    "site_settings": words("Settings"),
+    "api_keys": words("API key"),
+    "webhook_subscriptions": words("Webhook"),
+    "tiers": words("Tier"),
+    "offers": words("Offer"),
+    "products": words("Product"),
+    "orders": words("Order"),
+    "gift_cards": words("Gift card"),
+    "categories": words("Category"),
+    "redirects": words("Redirect"),
+    "import_runs": words("Import"),
+    "site_exports": words("Export"),
+    "member_imports": words("Member import"),
+    "gdpr_requests": words("Data protection request"),
+    "tenants": words("Site"),
+    "tags": words("Tag"),
+    "tag_changes": words("Tag change"),
+    "newsletters": words("Newsletter"),
+    "welcome_emails": words("Welcome email"),
+    "sending_domains": words("Sending domain"),
+    "mailings": words("Mailing"),
+    "trash": words("Item in the trash"),
+    "sign_in_providers": words("Sign-in provider"),
 }
 """Nouns for the collections that the log covers."""
-_SUBJECTS = sorted_words({name: noun.capitalize() for name, noun in NOUNS.items()})
+_OBJECTS = {
+    "posts": (words("a post"), words("the post")),
+    "draft_links": (words("a share link"), words("the share link")),
+    "snippets": (words("a snippet"), words("the snippet")),
+    "pages": (words("a page"), words("the page")),
+    "media": (words("a file"), words("the file")),
+    "comments": (words("a comment"), words("the comment")),
+    "blog_members": (words("a member"), words("the member")),
+    "_superusers": (words("an account"), words("the account")),
+    "site_settings": (words("the settings"), words("the settings")),
+    "api_keys": (words("an API key"), words("the API key")),
+    "webhook_subscriptions": (words("a webhook"), words("the webhook")),
+    "tiers": (words("a tier"), words("the tier")),
+    "offers": (words("an offer"), words("the offer")),
+    "products": (words("a product"), words("the product")),
+    "orders": (words("an order"), words("the order")),
+    "gift_cards": (words("a gift card"), words("the gift card")),
+    "categories": (words("a category"), words("the category")),
+    "redirects": (words("a redirect"), words("the redirect")),
+    "import_runs": (words("an import"), words("the import")),
+    "site_exports": (words("an export"), words("the export")),
+    "member_imports": (words("a member import"), words("the member import")),
+    "gdpr_requests": (words("a data protection request"), words("the data protection request")),
+    "tenants": (words("a site"), words("the site")),
+    "tags": (words("a tag"), words("the tag")),
+    "tag_changes": (words("a tag change"), words("the tag change")),
+    "newsletters": (words("a newsletter"), words("the newsletter")),
+    "welcome_emails": (words("a welcome email"), words("the welcome email")),
+    "sending_domains": (words("a sending domain"), words("the sending domain")),
+    "mailings": (words("a mailing"), words("the mailing")),
+    "trash": (words("an item in the trash"), words("the item in the trash")),
+    "sign_in_providers": (words("a sign-in provider"), words("the sign-in provider")),
+}
+"""Phrases for one of them, and for the one whose name follows."""
+_SUBJECTS = sorted_words(NOUNS)
 _PAGES = {
     "posts": "/admin/posts",
     "snippets": "/admin/snippets",
@@ -94,59 +130,68 @@ _PAGES = {
 }
 """Where a record of the collection has a page."""
 _EVENTS = {
-    SIGNED_IN: "Signed in",
-    OPENED: "Opened this site as an operator",
-    IMPERSONATED: "Signed in as another account:",
-    EXPORTED: "Exported a member’s data",
-    DOWNLOADED_EXPORT: "Downloaded a member’s data",
-    PLANNED_ERASURE: "Scheduled the erasure of a member",
-    CANCELLED_ERASURE: "Cancelled the erasure of a member",
-    DOWNLOADED_MEMBERS: "Downloaded the member list",
-    EXPORTED_SITE: "Requested an export of the site",
-    DOWNLOADED_SITE: "Downloaded an export of the site",
-    PLANNED_DELETION: "Scheduled the deletion of the site",
-    CANCELLED_DELETION: "Cancelled the deletion of the site",
-    EMPTIED_TRASH: "Emptied the trash",
-    RETRIED_JOB: "Ran a failed job again:",
-    ADDED_FACTOR: "Added a second factor:",
-    REMOVED_FACTOR: "Removed a second factor:",
-    MADE_RECOVERY_CODES: "Made new recovery codes",
-    RESET_FACTORS: "Reset the second factors of",
-    CONNECTED: "Connected a sign-in provider:",
-    DISCONNECTED: "Disconnected a sign-in provider:",
-    ENDED_SIGN_INS: "Signed out everywhere:",
-    FAILED_SIGN_IN: "Failed to sign in: wrong",
-    DISCARDED_JOB: "Discarded failed work:",
-    REPLAYED_EVENTS: "Sent events again to",
+    SIGNED_IN: words("Signed in"),
+    OPENED: words("Opened this site as an operator"),
+    IMPERSONATED: words("Signed in as another account:"),
+    EXPORTED: words("Exported a member’s data"),
+    DOWNLOADED_EXPORT: words("Downloaded a member’s data"),
+    PLANNED_ERASURE: words("Scheduled the erasure of a member"),
+    CANCELLED_ERASURE: words("Cancelled the erasure of a member"),
+    DOWNLOADED_MEMBERS: words("Downloaded the member list"),
+    EXPORTED_SITE: words("Requested an export of the site"),
+    DOWNLOADED_SITE: words("Downloaded an export of the site"),
+    PLANNED_DELETION: words("Scheduled the deletion of the site"),
+    CANCELLED_DELETION: words("Cancelled the deletion of the site"),
+    EMPTIED_TRASH: words("Emptied the trash"),
+    RETRIED_JOB: words("Ran a failed job again:"),
+    ADDED_FACTOR: words("Added a second factor:"),
+    REMOVED_FACTOR: words("Removed a second factor:"),
+    MADE_RECOVERY_CODES: words("Made new recovery codes"),
+    RESET_FACTORS: words("Reset the second factors of"),
+    CONNECTED: words("Connected a sign-in provider:"),
+    DISCONNECTED: words("Disconnected a sign-in provider:"),
+    ENDED_SIGN_INS: words("Signed out everywhere:"),
+    FAILED_SIGN_IN: words("Failed to sign in: wrong"),
+    DISCARDED_JOB: words("Discarded failed work:"),
+    REPLAYED_EVENTS: words("Sent events again to"),
 }
 """Sentences for actions that change no record."""
-_UNNAMED: dict[str, str] = {Kind.SHELL: "The command line"}
+_UNNAMED: dict[str, str] = {Kind.SHELL: words("The command line")}
 """Who has no account, by role."""
 _STATUS = {
-    "published": "published",
-    "draft": "unpublished",
-    "approved": "approved",
-    "spam": "marked as spam",
-    "queued": "started",
-    "preview": "previewed",
-    "import": "started",
-    "pictures": "retried the pictures of",
-    "undo": "undid",
-    "suspended": "suspended",
-    "active": "reopened",
+    "published": words("Published"),
+    "draft": words("Unpublished"),
+    "approved": words("Approved"),
+    "spam": words("Marked as spam"),
+    "queued": words("Started"),
+    "preview": words("Previewed"),
+    "import": words("Started"),
+    "pictures": words("Retried the pictures of"),
+    "undo": words("Undid"),
+    "suspended": words("Suspended"),
+    "active": words("Reopened"),
+}
+
+
+_ACTIONS = {
+    CREATED: words("Created"),
+    CHANGED: words("Changed"),
+    DELETED: words("Deleted"),
 }
 
 
 class ActivityList(ListPage, frozen=True):
     address = "/admin/activity"
-    title = "Activity"
-    back = ("Settings", "/admin/settings")
-    about = "What staff and operators did in the last 400 days. Changes by API keys are not listed."
+    title = words("Activity")
+    back = (words("Settings"), "/admin/settings")
+    about = words(
+        "What staff and operators did in the last 400 days. Changes by API keys are not listed."
+    )
     collection = audit_log
     template = "activity/_list.html"
-    empty = ("Nothing yet", "Changes that staff make appear here.")
+    empty = (words("Nothing yet"), words("Changes that staff make appear here."))
     per_page = PER_PAGE
-    picks = (Pick("subject", "What", "Everything", _SUBJECTS),)
+    picks = (Pick("subject", words("What"), words("Everything"), _SUBJECTS),)
 
     subject: str = ""
     account: str = ""
@@ -157,7 +202,7 @@ class ActivityList(ListPage, frozen=True):
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         names = await staff_names(request)
-        who = Pick("account", "Who", "Anyone", sorted_words(names))
+        who = Pick("account", words("Who"), words("Anyone"), sorted_words(names))
         return {
             **_values(items, names),
             "picks": (*self.picks, who) if len(names) > 1 else self.picks,
@@ -168,7 +213,7 @@ class ActivityList(ListPage, frozen=True):
 
 class ActivityEverywhere(ActivityList, frozen=True):
     address = "/admin/operator/activity"
-    title = "Activity everywhere"
+    title = words("Activity everywhere")
     back = ("", "")
 
     def listing(self, request: AdminRequest) -> Listing:
@@ -198,20 +243,19 @@ def _values(items: Sequence[Record], names: Mapping[str, str]) -> dict[str, Any]
 
 async def _site(request: AdminRequest, tenant_id: str) -> str:
     if not tenant_id:
-        return "The service"
+        return words("The service")
     tenant = await request.services.directory.by_id(tenant_id)
-    return tenant.name if tenant else "A deleted site"
+    return tenant.name if tenant else words("A deleted site")
 
 
 def _sentence(entry: Record) -> str:
     """The action in words, before the name of the record."""
     if entry["action"] in _EVENTS:
         return _EVENTS[entry["action"]]
-    noun = NOUNS.get(entry["subject"], str(entry["subject"]))
-    verb = _STATUS.get(entry["status"], str(entry["action"]))
-    has_name = entry["label"] or noun == NOUNS["site_settings"]
-    article = "the" if has_name else "an" if noun[0] in "aeioA" else "a"
-    return f"{verb.capitalize()} {article} {noun}"
+    subject, action = str(entry["subject"]), str(entry["action"])
+    one, named = _OBJECTS.get(subject, (subject, subject))
+    verb = _STATUS.get(entry["status"]) or _ACTIONS.get(action, action)
+    return words("%(verb)s %(what)s", verb=verb, what=named if entry["label"] else one)
 
 
 def _details(entry: Record) -> str:

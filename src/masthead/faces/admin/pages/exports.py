@@ -8,9 +8,11 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import Conflict, NotFound
+from masthead.base.languages.words import both_numbers, counted, words
 from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.site_export.collection import (
     EXPIRED,
@@ -27,36 +29,46 @@ from masthead.features.privacy.limits import admit
 
 ADDRESS = ADMIN_PATH
 SENTENCES = {
-    Format.WXR: "Posts, pages, authors, comments and the addresses of media in one XML file, "
-    "for WordPress, Masthead and most other platforms.",
-    Format.GHOST: "Posts, pages, authors, media and members in a ZIP file, for Ghost 5 and 6 "
-    "and Masthead, and comments, for Masthead.",
-    Format.CSV: "Posts, pages and members as tables in a ZIP file, for spreadsheets and scripts.",
-    Format.HTML: "Posts, pages and media as web pages in a ZIP file, for any browser, even "
-    "offline.",
-    Format.MASTHEAD: "The whole site in one file, for another installation of Masthead, with "
-    "members, comments, orders and password hashes. Only operators can make and download it.",
+    Format.WXR: words(
+        "Posts, pages, authors, comments and the addresses of media in one XML file, "
+        "for WordPress, Masthead and most other platforms."
+    ),
+    Format.GHOST: words(
+        "Posts, pages, authors, media and members in a ZIP file, for Ghost 5 and 6 "
+        "and Masthead, and comments, for Masthead."
+    ),
+    Format.CSV: words(
+        "Posts, pages and members as tables in a ZIP file, for spreadsheets and scripts."
+    ),
+    Format.HTML: words(
+        "Posts, pages and media as web pages in a ZIP file, for any browser, even offline."
+    ),
+    Format.MASTHEAD: words(
+        "The whole site in one file, for another installation of Masthead, with "
+        "members, comments, orders and password hashes. Only operators can make and download it."
+    ),
 }
 _STATES = {
-    READY: ("good", "Ready"),
-    EXPIRED: ("draft", "Expired"),
-    FAILED: ("bad", "Failed"),
+    READY: ("good", words("Ready")),
+    EXPIRED: ("draft", words("Expired")),
+    FAILED: ("bad", words("Failed")),
 }
-_ONE_AT_A_TIME = Redirect(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
-_SINGULAR = {
-    "records": "record",
-    "posts": "post",
-    "pages": "page",
-    "members": "member",
-    "media": "file",
+_ONE_AT_A_TIME = Redirect(
+    ADDRESS, words("Another export is being made. Wait for it, or cancel it.")
+)
+_CONTENTS = {
+    "records": both_numbers("%(count)s record", "%(count)s records"),
+    "posts": both_numbers("%(count)s post", "%(count)s posts"),
+    "pages": both_numbers("%(count)s page", "%(count)s pages"),
+    "members": both_numbers("%(count)s member", "%(count)s members"),
+    "media": both_numbers("%(count)s file", "%(count)s files"),
 }
-_PLURAL = {"media": "files"}
 
 
 async def begin(request: AdminRequest) -> Answer:
     chosen = request.form.get("format", "")
     if chosen not in _formats(request):
-        return await exports_page(request, "Choose one of the formats.")
+        return await exports_page(request, words("Choose one of the formats."))
     if _running(await _exports(request)):
         return _ONE_AT_A_TIME
     # Counted with the exports of personal data, because each sends a mail.
@@ -69,7 +81,9 @@ async def begin(request: AdminRequest) -> Answer:
         await exports.begin(request.tenant_id, Format(chosen), request.caller.id)
     except Conflict:
         return _ONE_AT_A_TIME
-    return Redirect(ADDRESS, "The export is being made. You can download it here when it is ready.")
+    return Redirect(
+        ADDRESS, words("The export is being made. You can download it here when it is ready.")
+    )
 
 
 async def download(request: AdminRequest, export_id: str) -> Answer:
@@ -86,8 +100,9 @@ async def remove(request: AdminRequest, export_id: str) -> Answer:
     """One that is being made ends soon."""
     export = await _export(request, export_id)
     await request.records.delete(request.caller, site_exports, export_id)
-    sentence = "is cancelled" if export["state"] in OPEN else "is removed"
-    return Redirect(ADDRESS, f"The export {sentence}.")
+    is_open = export["state"] in OPEN
+    said = words("The export is cancelled.") if is_open else words("The export is removed.")
+    return Redirect(ADDRESS, said)
 
 
 async def exports_page(request: AdminRequest, problem: str = "") -> Answer:
@@ -110,7 +125,9 @@ async def exports_page(request: AdminRequest, problem: str = "") -> Answer:
         "email": request.account["email"],
     }
     status = 422 if problem else 200
-    return Page("exports/exports.html", "Export", values, status, fragment="exports/_progress.html")
+    return Page(
+        "exports/exports.html", words("Export"), values, status, fragment="exports/_progress.html"
+    )
 
 
 async def _exports(request: AdminRequest) -> list[Record]:
@@ -131,8 +148,12 @@ def _ended(found: list[Record]) -> str:
     """The message for a page that waits for an export."""
     ended = max(found, key=lambda each: str(each["finished_at"]), default=None)
     if ended is None:
-        return "The export is cancelled."
-    return "The export has failed." if ended["state"] == FAILED else "The export is ready."
+        return words("The export is cancelled.")
+    return (
+        words("The export has failed.")
+        if ended["state"] == FAILED
+        else words("The export is ready.")
+    )
 
 
 def _formats(request: AdminRequest) -> tuple[Format, ...]:
@@ -153,14 +174,24 @@ def _shown(request: AdminRequest, export: Record) -> Record:
 def _contents(export: Record) -> str:
     stored = export["report"]
     report = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored or {}
-    parts = [_counted(report[kind], kind) for kind in _SINGULAR if report.get(kind)]
+    parts = [_counted(report[kind], kind) for kind in _CONTENTS if report.get(kind)]
     if missing := report.get("missing_files"):
-        parts.append(f"{_counted(missing, 'media')} missing")
+        parts.append(
+            str(
+                counted(
+                    "%(count)s file missing",
+                    "%(count)s files missing",
+                    missing,
+                    count=number(missing),
+                )
+            )
+        )
     return ", ".join(parts)
 
 
-def _counted(number: int, kind: str) -> str:
-    return f"{number:,} {_SINGULAR[kind] if number == 1 else _PLURAL.get(kind, kind)}"
+def _counted(count: int, kind: str) -> str:
+    one, many = _CONTENTS[kind]
+    return str(counted(one, many, count, count=number(count)))
 
 
 def _is_ready(request: AdminRequest, export: Record) -> bool:

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from masthead.base.caller import Caller
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import And, Comparison, Identifier, Macro
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.attention import Attention, attention
 from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.environment import short_day, short_weekday, weekday
 from masthead.faces.admin.month import Month
 from masthead.faces.admin.pages.texts.posts import SCHEDULED, PostList
 from masthead.faces.admin.people import staff_names
@@ -34,7 +36,18 @@ _FIELDS = frozenset(
         *("updated", "created", "excerpt", "summary", "authors"),
     }
 )
-_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+_NUMBERS = (
+    words("No"),
+    words("One"),
+    words("Two"),
+    words("Three"),
+    words("Four"),
+    words("Five"),
+    words("Six"),
+    words("Seven"),
+    words("Eight"),
+    words("Nine"),
+)
 
 
 async def home(request: AdminRequest) -> Answer:
@@ -55,7 +68,7 @@ async def home(request: AdminRequest) -> Answer:
         "soon": await _coming_up(request, soon[:SOON]),
         "published": published,
     }
-    return Page("home.html", "Home", values)
+    return Page("home.html", words("Home"), values)
 
 
 def _steps(request: AdminRequest) -> list[tuple[str, str, str, str, str]]:
@@ -66,26 +79,26 @@ def _steps(request: AdminRequest) -> list[tuple[str, str, str, str, str]]:
 _FIRST = (
     (
         "file-text",
-        "Write a post.",
-        "It stays a draft until you publish it; nobody else sees it",
+        words("Write a post."),
+        words("It stays a draft until you publish it; nobody else sees it"),
         "/admin/posts/new",
-        "Write",
+        words("Write"),
     ),
 )
 _OF_OWNERS = (
     (
         "settings",
-        "Choose a look.",
-        "The name of the site, its accent colour and its language",
+        words("Choose a look."),
+        words("The name of the site, its accent colour and its language"),
         "/admin/settings",
-        "Choose",
+        words("Choose"),
     ),
     (
         "users",
-        "Invite people.",
-        "Authors write their own posts; editors can change all posts",
+        words("Invite people."),
+        words("Authors write their own posts; editors can change all posts"),
         "/admin/staff",
-        "Invite",
+        words("Invite"),
     ),
 )
 
@@ -125,27 +138,32 @@ async def _posts(request: AdminRequest, wanted: ListRequest) -> list[PostRecord]
 
 def _greeting(request: AdminRequest) -> str:
     hour = request.now.hour
-    part = "morning" if 4 <= hour < 12 else "afternoon" if 12 <= hour < 18 else "evening"
+    part = words("Good evening")
+    if 4 <= hour < 18:
+        part = words("Good morning") if hour < 12 else words("Good afternoon")
     first = str(request.account.get("name", "")).partition(" ")[0]
-    return f"Good {part}, {first}" if first else f"Good {part}"
+    return words("%(greeting)s, %(name)s", greeting=part, name=first) if first else part
 
 
 def _today(request: AdminRequest, needed: list[Attention]) -> str:
-    today = f"{request.now:%A} {request.now.day} {request.now:%B}"
+    today = weekday(request.now)
     if not needed:
         return today
-    things = "thing needs" if len(needed) == 1 else "things need"
-    return f"{today}. {_NUMBERS[len(needed)]} {things} you."
+    things = counted(
+        "%(count)s thing needs you.",
+        "%(count)s things need you.",
+        len(needed),
+        count=_NUMBERS[len(needed)],
+    )
+    return f"{today}. {things}"
 
 
 def _waiting(soon: list[PostRecord]) -> str:
     if len(soon) > SOON:
-        return f"More than {SOON} are scheduled"
-    return (
-        f"{len(soon)} more {'is' if len(soon) == 1 else 'are'} scheduled"
-        if soon
-        else "None scheduled"
-    )
+        return words("More than %(most)s are scheduled", most=SOON)
+    if not soon:
+        return words("None scheduled")
+    return counted("%(number)s more is scheduled", "%(number)s more are scheduled", len(soon))
 
 
 def _about(post: PostRecord) -> str:
@@ -163,7 +181,7 @@ def _coming(request: AdminRequest, post: PostRecord, names: Mapping[str, str]) -
     is_near = (moment.date() - request.now.date()).days < 7
     authors = [names[each] for each in post["authors"] if each in names]
     return post | {
-        "day": f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
+        "day": short_weekday(moment) if is_near else short_day(moment),
         "hour": f"{moment:%H:%M}",
-        "readers": ", ".join((READERS[post["visibility"]], *authors)),
+        "readers": ", ".join((str(READERS[post["visibility"]]), *authors)),
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from masthead.base import clock
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form
@@ -18,25 +19,32 @@ from masthead.features.payments.offers import OfferState, offer_state, offers
 ENDS = "ends_at"
 MOST_TIERS = 100
 STATES = {
-    OfferState.OPEN: ("good", "Open"),
-    OfferState.INACTIVE: ("draft", "Switched off"),
-    OfferState.ENDED: ("draft", "Ended"),
-    OfferState.USED_UP: ("draft", "Used up"),
+    OfferState.OPEN: ("good", words("Open")),
+    OfferState.INACTIVE: ("draft", words("Switched off")),
+    OfferState.ENDED: ("draft", words("Ended")),
+    OfferState.USED_UP: ("draft", words("Used up")),
 }
 """The kind of badge, and its words."""
-_KINDS = {"percent": "Percent off", "amount": "Amount off", "trial_days": "Free trial"}
+_KINDS = {
+    "percent": words("Percent off"),
+    "amount": words("Amount off"),
+    "trial_days": words("Free trial"),
+}
 
 
 class OfferList(ShopList, frozen=True):
     address = "/admin/shop/offers"
-    title = "Offers"
-    about = "Readers open an offer at its address and take it there. The site links to none."
-    new = "New offer"
+    title = words("Offers")
+    about = words("Readers open an offer at its address and take it there. The site links to none.")
+    new = words("New offer")
     collection = offers
     template = "shop/_offers.html"
     empty = (
-        "No offers yet",
-        "Give readers a discount on a tier, or let them try it. Each offer has an address to send.",
+        words("No offers yet"),
+        words(
+            "Give readers a discount on a tier, or let them try it. Each "
+            "offer has an address to send."
+        ),
     )
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
@@ -55,13 +63,18 @@ class OfferList(ShopList, frozen=True):
 async def new_offer(request: AdminRequest) -> Answer:
     request.records.check_may_create(request.caller, offers)
     if not await _tiers(request):
-        return Redirect(f"{TIERS.page.address}/new", "An offer is for a tier: create one first.")
+        return Redirect(
+            f"{TIERS.page.address}/new", words("An offer is for a tier: create one first.")
+        )
     return await _page(request)
 
 
 async def create_offer(request: AdminRequest) -> Answer:
     made = await request.records.create(request.caller, offers, await _given(request))
-    return Redirect(f"{OfferList.address}/{made['id']}", f"The offer {made['code']} is created.")
+    return Redirect(
+        f"{OfferList.address}/{made['id']}",
+        words("The offer %(code)s is created.", code=made["code"]),
+    )
 
 
 async def offer_form(request: AdminRequest, offer_id: str) -> Answer:
@@ -72,7 +85,7 @@ async def save_offer(request: AdminRequest, offer_id: str) -> Answer:
     stored = await request.records.get(request.caller, offers, offer_id)
     given = await _given(request, stored)
     saved = await request.records.update(request.caller, offers, offer_id, given)
-    return Redirect(OfferList.address, f"The offer {saved['code']} is saved.")
+    return Redirect(OfferList.address, words("The offer %(code)s is saved.", code=saved["code"]))
 
 
 async def _given(request: AdminRequest, stored: Record | None = None) -> dict[str, Any]:
@@ -92,36 +105,50 @@ def _form(found: Sequence[Record]) -> Form:
     return Form(
         offers,
         (
-            Ask("code", "Code", "The last part of its address.", prefix="/member/offer/"),
+            Ask(
+                "code",
+                words("Code"),
+                words("The last part of its address."),
+                prefix="/member/offer/",
+            ),
             Ask(
                 "tier",
-                "Tier",
-                "Readers can take the offer while the tier is for sale.",
+                words("Tier"),
+                words("Readers can take the offer while the tier is for sale."),
                 choices={each["id"]: each["name"] for each in found},
             ),
-            Ask("kind", "Readers get", choices=_KINDS),
+            Ask("kind", words("Readers get"), choices=_KINDS),
             Ask(
                 "value",
-                "How much",
-                "Percent; or an amount in the currency’s smallest unit, 250 for 2.50; or days.",
+                words("How much"),
+                words(
+                    "Percent; or an amount in the currency’s smallest unit, 250 for 2.50; or days."
+                ),
             ),
             Ask(
                 "months",
-                "Months of the discount",
-                "0 for every payment. On a yearly tier, 12 are the first payment. A trial has 0.",
+                words("Months of the discount"),
+                words(
+                    "0 for every payment. On a yearly tier, 12 are the first "
+                    "payment. A trial has 0."
+                ),
             ),
-            Ask("max_uses", "Number of uses", "0 for no limit."),
-            Ask("active", "Readers can open it", "Otherwise there is nothing at its address."),
+            Ask("max_uses", words("Number of uses"), words("0 for no limit.")),
+            Ask(
+                "active",
+                words("Readers can open it"),
+                words("Otherwise there is nothing at its address."),
+            ),
         ),
     )
 
 
 async def _page(request: AdminRequest, offer: Record | None = None) -> Page:
-    title = str(offer["code"]) if offer else "New offer"
+    title = str(offer["code"]) if offer else words("New offer")
     form = _form(await _tiers(request))
     ends = typed_moment(request, offer[ENDS]) if offer else ""
     values = {
-        **form.values(request, offer, labels={ENDS: "End"}),
+        **form.values(request, offer, labels={ENDS: words("End")}),
         "ends": {
             "name": ENDS,
             "value": request.form.get(ENDS, ends),

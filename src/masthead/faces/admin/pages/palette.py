@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal
@@ -36,19 +37,22 @@ from masthead.features.posts.collection import posts
 
 MOST = 8
 _ABOUT = {
-    SETTINGS: "name description language time zone members comments moderation editors related "
-    "posts",
-    DESIGN: "theme fonts width logo icon favicon colour appearance links navigation footer social "
-    "announcement code script",
-    DOMAIN: "address host DNS",
-    KEYS: "API key token plan limits",
-    SIGN_IN: "single sign-on provider Google Microsoft Keycloak",
-    PAYMENTS: "checkout processor paid tiers",
-    AI: "model provider writing",
-    NEWSLETTERS: "digest sender",
-    MAIL: "SMTP mail server test",
-    SENDING: "DKIM SPF DMARC DNS",
-    PRIVACY: "GDPR export delete site",
+    SETTINGS: words(
+        "name description language time zone members comments moderation editors related posts"
+    ),
+    DESIGN: words(
+        "theme fonts width logo icon favicon colour appearance links navigation footer social "
+        "announcement code script"
+    ),
+    DOMAIN: words("address host DNS"),
+    KEYS: words("API key token plan limits"),
+    SIGN_IN: words("single sign-on provider Google Microsoft Keycloak"),
+    PAYMENTS: words("checkout processor paid tiers"),
+    AI: words("model provider writing"),
+    NEWSLETTERS: words("digest sender"),
+    MAIL: words("SMTP mail server test"),
+    SENDING: words("DKIM SPF DMARC DNS"),
+    PRIVACY: words("GDPR export delete site"),
 }
 """Words that people look for, and the page of the settings that is about them."""
 
@@ -61,36 +65,40 @@ class PaletteEntry(msgspec.Struct, frozen=True):
 
 
 async def palette(request: AdminRequest) -> Answer:
-    words = request.query.get("q", "").strip()[:200]
-    found = _pages(request, words)
-    if words and _can_write(request):
-        found += await _posts(request, words)
+    typed = request.query.get("q", "").strip()[:200]
+    found = _pages(request, typed)
+    if typed and _can_write(request):
+        found += await _posts(request, typed)
         if access_of(request.caller) >= Access.EDITOR:
-            found += await _members(request, words)
-            found += await _mailings(request, words)
-    return Page("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
+            found += await _members(request, typed)
+            found += await _mailings(request, typed)
+    return Page(
+        "palette.html", words("Search"), {"found": found, "q": typed}, fragment="palette.html"
+    )
 
 
-def _pages(request: AdminRequest, words: str) -> list[PaletteEntry]:
+def _pages(request: AdminRequest, typed: str) -> list[PaletteEntry]:
     links = (
-        [PaletteEntry("New post", f"{POSTS.address}/new", "plus", "Action")]
+        [PaletteEntry(words("New post"), f"{POSTS.address}/new", "plus", words("Action"))]
         if _can_write(request)
         else []
     )
     for group in every_group_of(request):
-        links += [PaletteEntry(each.label, each.url, each.icon, "Page") for each in group.links]
-    found = [each for each in links if words.casefold() in each.label.casefold()]
-    if words and request.caller.is_admin and _can_write(request):
-        found += _settings(words.casefold())
+        links += [
+            PaletteEntry(each.label, each.url, each.icon, words("Page")) for each in group.links
+        ]
+    found = [each for each in links if typed.casefold() in str(each.label).casefold()]
+    if typed and request.caller.is_admin and _can_write(request):
+        found += _settings(typed.casefold())
     # The shop and its orders are one page.
     return list({each.url: each for each in reversed(found)}.values())[::-1]
 
 
-def _settings(words: str) -> list[PaletteEntry]:
+def _settings(typed: str) -> list[PaletteEntry]:
     return [
-        PaletteEntry(label, url, "settings", "Settings")
+        PaletteEntry(label, url, "settings", words("Settings"))
         for label, url in SECTIONS
-        if words in f"{label} {_ABOUT.get(url, '')}".casefold()
+        if typed in f"{label} {_ABOUT.get(url, '')}".casefold()
     ]
 
 
@@ -98,11 +106,11 @@ def _can_write(request: AdminRequest) -> bool:
     return request.site is not None and not request.is_shut_out
 
 
-async def _members(request: AdminRequest, words: str) -> list[PaletteEntry]:
+async def _members(request: AdminRequest, typed: str) -> list[PaletteEntry]:
     """Finds members by name or address."""
     wanted = ListRequest(
         per_page=MOST,
-        search=searched(words),
+        search=searched(typed),
         names=frozenset({"name", "email"}),
         skip_total=True,
     )
@@ -115,26 +123,26 @@ async def _members(request: AdminRequest, words: str) -> list[PaletteEntry]:
     ]
 
 
-async def _mailings(request: AdminRequest, words: str) -> list[PaletteEntry]:
+async def _mailings(request: AdminRequest, typed: str) -> list[PaletteEntry]:
     """Finds mailings by subject: a site has few enough to read them all."""
     wanted = ListRequest(
         per_page=MOST,
-        filter=Comparison(Identifier(("subject",)), "~", Literal(f"%{words}%")),
+        filter=Comparison(Identifier(("subject",)), "~", Literal(f"%{typed}%")),
         names=frozenset({"subject"}),
         skip_total=True,
     )
     page = await request.records.page(request.caller, mailings, wanted)
     return [
-        PaletteEntry(each["subject"], f"{MAILINGS}/{each['id']}", "send", "Mailing")
+        PaletteEntry(each["subject"], f"{MAILINGS}/{each['id']}", "send", words("Mailing"))
         for each in page.items
     ]
 
 
-async def _posts(request: AdminRequest, words: str) -> list[PaletteEntry]:
+async def _posts(request: AdminRequest, typed: str) -> list[PaletteEntry]:
     """Finds posts by any words of their text."""
     wanted = ListRequest(
         per_page=MOST,
-        search=searched(words),
+        search=searched(typed),
         names=frozenset({"title", "status", "published_at", "scheduled_for"}),
         skip_total=True,
     )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Caller
 from masthead.base.errors import NotFound, RateLimited
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
@@ -22,10 +23,10 @@ from masthead.web.errors import retry_after
 INSTALLATION: Final = "/admin/operator/sending"
 _FRAGMENT: Final = "sending/_records.html"
 _BADGES: Final = {
-    RecordState.FOUND: ("good", "Right"),
-    RecordState.MISSING: ("warn", "Missing"),
-    RecordState.WRONG: ("bad", "Wrong"),
-    RecordState.UNREACHABLE: ("draft", "No answer"),
+    RecordState.FOUND: ("good", words("Right")),
+    RecordState.MISSING: ("warn", words("Missing")),
+    RecordState.WRONG: ("bad", words("Wrong")),
+    RecordState.UNREACHABLE: ("draft", words("No answer")),
 }
 
 
@@ -56,7 +57,7 @@ async def ask_new_site_key(request: AdminRequest) -> Answer:
         "back": SENDING,
         "installation": request.services.settings.mail_from.addr_spec,
     }
-    return in_settings(request, "new-sending-key.html", "New key", values)
+    return in_settings(request, "new-sending-key.html", words("New key"), values)
 
 
 async def make_new_site_key(request: AdminRequest) -> Answer:
@@ -64,7 +65,7 @@ async def make_new_site_key(request: AdminRequest) -> Answer:
     if await _record(request, place) is None:
         raise NotFound
     await request.tools.sending.keys.renew(place.caller, place.domain)
-    return Redirect(SENDING, "A new key has been created. Set its DKIM record.")
+    return Redirect(SENDING, words("A new key has been created. Set its DKIM record."))
 
 
 async def check_site(request: AdminRequest) -> Answer:
@@ -96,7 +97,7 @@ async def _make(request: AdminRequest, place: DomainPage) -> Answer:
     if not place.domain:
         raise NotFound
     await request.tools.sending.keys.make(place.caller, place.domain)
-    return Redirect(place.address, "Set the records below, then check them.")
+    return Redirect(place.address, words("Set the records below, then check them."))
 
 
 async def _check(request: AdminRequest, place: DomainPage) -> Answer:
@@ -111,7 +112,9 @@ async def _check(request: AdminRequest, place: DomainPage) -> Answer:
         return replace(page, status=429, headers=headers)
     if not record["is_ready"] and are_right(findings):
         # The whole page says something else now.
-        return Redirect(place.address, f"The records of {place.domain} are right.")
+        return Redirect(
+            place.address, words("The records of %(domain)s are right.", domain=place.domain)
+        )
     return await _page(request, place, findings)
 
 
@@ -141,9 +144,9 @@ async def _page(
         "warning": "" if place.is_installation else await _warning(request),
     }
     if place.is_installation:
-        page = Page("operator/sending.html", "Sending domain", values)
+        page = Page("operator/sending.html", words("Sending domain"), values)
     else:
-        page = in_settings(request, "sending.html", "Sending domain", values)
+        page = in_settings(request, "sending.html", words("Sending domain"), values)
     return replace(page, fragment=_FRAGMENT) if record else page
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.base import clock
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals
@@ -20,14 +21,14 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.features.commerce.collection import gift_cards, orders, products
 from masthead.features.payments.collection import tiers
 
-_MINOR = "In the currency's smallest unit: 1250 is 12.50 in euros."
-_CURRENCY = "Three letters, such as eur."
+_MINOR = words("In the currency's smallest unit: 1250 is 12.50 in euros.")
+_CURRENCY = words("Three letters, such as eur.")
 STATES = {
-    "pending": ("draft", "Not paid yet"),
-    "paid": ("good", "Paid"),
-    "shipped": ("good", "Shipped"),
-    "refunded": ("warn", "Refunded"),
-    "cancelled": ("draft", "Cancelled"),
+    "pending": ("draft", words("Not paid yet")),
+    "paid": ("good", words("Paid")),
+    "shipped": ("good", words("Shipped")),
+    "refunded": ("warn", words("Refunded")),
+    "cancelled": ("draft", words("Cancelled")),
 }
 """States of orders: the kind of badge, and its words."""
 
@@ -53,17 +54,27 @@ class ShopList(ListPage, frozen=True):
 
 class OrderList(ShopList, frozen=True):
     address = "/admin/shop/orders"
-    title = "Orders"
-    about = "What was bought, as the payment processor reports it."
+    title = words("Orders")
+    about = words("What was bought, as the payment processor reports it.")
     collection = orders
     template = "shop/_orders.html"
-    search = Search("Buyer’s whole email address", "Buyer’s email address", "email")
-    picks = (Pick("status", "Status", "Any status", {name: w for name, (_, w) in STATES.items()}),)
-    empty = (
-        "No orders yet",
-        "An order appears here as soon as the payment processor reports it.",
+    search = Search(words("Buyer’s whole email address"), words("Buyer’s email address"), "email")
+    picks = (
+        Pick(
+            "status",
+            words("Status"),
+            words("Any status"),
+            {name: w for name, (_, w) in STATES.items()},
+        ),
     )
-    no_match = ("No order matches", "Try another status, or the buyer’s whole email address.")
+    empty = (
+        words("No orders yet"),
+        words("An order appears here as soon as the payment processor reports it."),
+    )
+    no_match = (
+        words("No order matches"),
+        words("Try another status, or the buyer’s whole email address."),
+    )
 
     email: str = ""
     status: str = ""
@@ -71,16 +82,16 @@ class OrderList(ShopList, frozen=True):
 
 class GiftCardList(ShopList, frozen=True):
     address = "/admin/shop/gift-cards"
-    title = "Gift cards"
-    about = (
+    title = words("Gift cards")
+    about = words(
         "Codes that are worth an amount of money, or a tier that a reader has bought for another. "
         "The list shows only the end of each code."
     )
     collection = gift_cards
     template = "shop/_gift-cards.html"
-    search = Search("Holder’s whole email address", "Holder’s email address", "email")
-    empty = ("No gift cards yet", "A gift card appears here once it is issued.")
-    no_match = ("No gift card matches", "Type the holder’s whole email address.")
+    search = Search(words("Holder’s whole email address"), words("Holder’s email address"), "email")
+    empty = (words("No gift cards yet"), words("A gift card appears here once it is issued."))
+    no_match = (words("No gift card matches"), words("Type the holder’s whole email address."))
 
     email: str = ""
 
@@ -94,25 +105,29 @@ class GiftCardList(ShopList, frozen=True):
 
 class ProductList(ShopList, frozen=True):
     address = "/admin/shop/products"
-    title = "Products"
-    new = "New product"
+    title = words("Products")
+    new = words("New product")
     collection = products
     template = "shop/_goods.html"
     empty = (
-        "No products yet",
-        "You sell products through the payment processor, which reports each sale to the site.",
+        words("No products yet"),
+        words(
+            "You sell products through the payment processor, which reports each sale to the site."
+        ),
     )
 
 
 class TierList(ShopList, frozen=True):
     address = "/admin/shop/tiers"
-    title = "Tiers"
-    new = "New tier"
+    title = words("Tiers")
+    new = words("New tier")
     collection = tiers
     template = "shop/_goods.html"
     empty = (
-        "No tiers yet",
-        "Paid members can read posts for paid members. Set a price and describe what they get.",
+        words("No tiers yet"),
+        words(
+            "Paid members can read posts for paid members. Set a price and describe what they get."
+        ),
     )
 
 
@@ -130,31 +145,35 @@ class Goods(msgspec.Struct, frozen=True):
 PRODUCTS = Goods(
     ProductList,
     (
-        Ask("name", "Name"),
-        Ask("slug", "Address"),
-        Ask("description", "Description"),
-        Ask("price", "Price", _MINOR),
-        Ask("currency", "Currency", _CURRENCY),
-        Ask("payment_product_id", "Id at the payment processor"),
-        Ask("active", "For sale"),
+        Ask("name", words("Name")),
+        Ask("slug", words("Address")),
+        Ask("description", words("Description")),
+        Ask("price", words("Price"), _MINOR),
+        Ask("currency", words("Currency"), _CURRENCY),
+        Ask("payment_product_id", words("Id at the payment processor")),
+        Ask("active", words("For sale")),
     ),
 )
 TIERS = Goods(
     TierList,
     (
-        Ask("name", "Name"),
-        Ask("price", "Price", _MINOR),
-        Ask("currency", "Currency", _CURRENCY),
-        Ask("interval", "Paid every", choices={"month": "Month", "year": "Year"}),
-        Ask("benefits", "What a member gets", "One line for each.", rows=4),
-        Ask("position", "Position", "Lower numbers are shown first."),
+        Ask("name", words("Name")),
+        Ask("price", words("Price"), _MINOR),
+        Ask("currency", words("Currency"), _CURRENCY),
+        Ask(
+            "interval",
+            words("Paid every"),
+            choices={"month": words("Month"), "year": words("Year")},
+        ),
+        Ask("benefits", words("What a member gets"), words("One line for each."), rows=4),
+        Ask("position", words("Position"), words("Lower numbers are shown first.")),
         Ask(
             "payment_price_id",
-            "Id of the price at the payment processor",
-            "If a secret key is set under Settings, Payments, readers pay in a checkout.",
+            words("Id of the price at the payment processor"),
+            words("If a secret key is set under Settings, Payments, readers pay in a checkout."),
         ),
-        Ask("payment_url", "Payment page"),
-        Ask("active", "For sale"),
+        Ask("payment_url", words("Payment page")),
+        Ask("active", words("For sale")),
     ),
 )
 
@@ -167,7 +186,7 @@ async def order_page(request: AdminRequest, order_id: str) -> Answer:
         "lines": [_line(each) for each in items_of(order["items"])],
         "back": OrderList.address,
     }
-    return Page("shop/order.html", "Order", values)
+    return Page("shop/order.html", words("Order"), values)
 
 
 async def gift_card_page(request: AdminRequest, card_id: str) -> Answer:
@@ -178,18 +197,18 @@ async def gift_card_page(request: AdminRequest, card_id: str) -> Answer:
         "tier": (await tier_names(request, [card])).get(card["tier_id"], ""),
         "state": gift_state(card, clock.to_text(request.now)),
     }
-    return Page("shop/gift-card.html", "Gift card", values)
+    return Page("shop/gift-card.html", words("Gift card"), values)
 
 
 def gift_state(card: Record, now: str) -> tuple[str, str]:
     """The kind of badge, and its words."""
     if card["redeemed"]:
-        return "draft", "Redeemed"
+        return "draft", words("Redeemed")
     if card["voided_at"]:
-        return "warn", "Void"
+        return "warn", words("Void")
     if card["send_on"] > now and not card["sent_at"]:
-        return "good", "To be emailed"
-    return "good", "Open"
+        return "good", words("To be emailed")
+    return "good", words("Open")
 
 
 async def tier_names(request: AdminRequest, cards: Sequence[Record]) -> dict[str, str]:
@@ -210,7 +229,12 @@ async def new_goods(goods: Goods, request: AdminRequest) -> Answer:
 async def create_goods(goods: Goods, request: AdminRequest) -> Answer:
     given = goods.form.given(request)
     made = await request.records.create(request.caller, goods.page.collection, given)
-    return Redirect(goods.page.address, f"{made['name']} is {_state(made)}.")
+    return Redirect(
+        goods.page.address,
+        words("%(name)s is for sale.", name=made["name"])
+        if made["active"]
+        else words("%(name)s is not for sale.", name=made["name"]),
+    )
 
 
 async def goods_form(goods: Goods, request: AdminRequest, record_id: str) -> Answer:
@@ -221,7 +245,12 @@ async def goods_form(goods: Goods, request: AdminRequest, record_id: str) -> Ans
 async def save_goods(goods: Goods, request: AdminRequest, record_id: str) -> Answer:
     given, collection = goods.form.given(request), goods.page.collection
     saved = await request.records.update(request.caller, collection, record_id, given)
-    return Redirect(goods.page.address, f"{saved['name']} is saved and {_state(saved)}.")
+    return Redirect(
+        goods.page.address,
+        words("%(name)s is saved and for sale.", name=saved["name"])
+        if saved["active"]
+        else words("%(name)s is saved and not for sale.", name=saved["name"]),
+    )
 
 
 def _goods_page(request: AdminRequest, goods: Goods, record: Record | None = None) -> Page:
@@ -235,17 +264,15 @@ def _goods_page(request: AdminRequest, goods: Goods, record: Record | None = Non
     return Page("shop/goods.html", title, values)
 
 
-def _state(record: Record) -> str:
-    return "for sale" if record["active"] else "not for sale"
-
-
 def _line(item: Any) -> dict[str, Any]:
     """A line of an order. An API client may have sent any JSON."""
     if not isinstance(item, dict):
         return {"name": str(item), "quantity": "", "price": ""}
     price = item.get("price", item.get("amount"))
     return {
-        "name": str(item.get("name") or item.get("title") or item.get("product_id") or "Something"),
+        "name": str(
+            item.get("name") or item.get("title") or item.get("product_id") or words("Something")
+        ),
         "quantity": str(item.get("quantity", item.get("qty", 1))),
         "price": price if type(price) is int else "",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -17,44 +18,44 @@ from masthead.outside.mail.wording import being_sent
 ADDRESS = "/admin/staff"
 MAX_STAFF = 200
 ROLES: dict[str, str] = {
-    Role.OWNER: "Owner",
-    Role.EDITOR: "Editor",
-    Role.AUTHOR: "Author",
-    Role.CONTRIBUTOR: "Contributor",
+    Role.OWNER: words("Owner"),
+    Role.EDITOR: words("Editor"),
+    Role.AUTHOR: words("Author"),
+    Role.CONTRIBUTOR: words("Contributor"),
 }
 WHAT: dict[str, str] = {
-    Role.OWNER: "everything, including settings and people",
-    Role.EDITOR: "all posts, pages, media, comments and mailings, and the list of members",
-    Role.AUTHOR: "own posts",
-    Role.CONTRIBUTOR: "own drafts, which an editor or an owner publishes",
+    Role.OWNER: words("everything, including settings and people"),
+    Role.EDITOR: words("all posts, pages, media, comments and mailings, and the list of members"),
+    Role.AUTHOR: words("own posts"),
+    Role.CONTRIBUTOR: words("own drafts, which an editor or an owner publishes"),
 }
 _FORM = Form(
     superusers,
     (
-        Ask("email", "Email address"),
-        Ask("name", "Name", "Shown with their posts; they can change it."),
-        Ask("role", "Role", choices=ROLES),
+        Ask("email", words("Email address")),
+        Ask("name", words("Name"), words("Shown with their posts; they can change it.")),
+        Ask("role", words("Role"), choices=ROLES),
     ),
 )
 _PERSON = Form(superusers, _FORM.asks[1:])
-_LABELS = {"require_second_factor": "Second factor"}
+_LABELS = {"require_second_factor": words("Second factor")}
 
 
-_OWN_FIRST = Problem("second_factor", "Add one to your own account first.")
+_OWN_FIRST = Problem("second_factor", words("Add one to your own account first."))
 
 
 async def invite(request: AdminRequest) -> Answer:
     account = await request.tools.invitations.invite(
         request.caller, request.tenant_id, _FORM.given(request), by=_name(request)
     )
-    return Redirect(ADDRESS, _sending(request, "An invitation", account["email"]))
+    return Redirect(ADDRESS, _sending(request, words("An invitation"), account["email"]))
 
 
 async def invite_again(request: AdminRequest, account_id: str) -> Answer:
     email = await request.tools.invitations.repeat(
         request.caller, request.tenant_id, account_id, by=_name(request)
     )
-    return Redirect(ADDRESS, _sending(request, "An invitation", email))
+    return Redirect(ADDRESS, _sending(request, words("An invitation"), email))
 
 
 async def save_person(request: AdminRequest, account_id: str) -> Answer:
@@ -66,7 +67,7 @@ async def save_person(request: AdminRequest, account_id: str) -> Answer:
         raise
     except BadRequest as error:
         raise Invalid({"role": problem_of(error)}) from error
-    return Redirect(ADDRESS, "Saved.")
+    return Redirect(ADDRESS, words("Saved."))
 
 
 async def remove(request: AdminRequest, account_id: str) -> Answer:
@@ -76,7 +77,9 @@ async def remove(request: AdminRequest, account_id: str) -> Answer:
     except BadRequest as error:
         request.problems = {"role": problem_of(error)}
         return await person_page(request, account_id)
-    return Redirect(ADDRESS, f"{account['email']} no longer has an account here.")
+    return Redirect(
+        ADDRESS, words("%(email)s no longer has an account here.", email=account["email"])
+    )
 
 
 async def reset_factors(request: AdminRequest, account_id: str) -> Answer:
@@ -85,7 +88,9 @@ async def reset_factors(request: AdminRequest, account_id: str) -> Answer:
     if account["id"] == request.caller.id or not has_second_factor(account):
         raise NotFound
     await request.services.factors.reset(request.caller, account)
-    return Redirect(ADDRESS, f"The second factors of {account['email']} are removed.")
+    return Redirect(
+        ADDRESS, words("The second factors of %(email)s are removed.", email=account["email"])
+    )
 
 
 async def sign_out(request: AdminRequest, account_id: str) -> Answer:
@@ -95,7 +100,10 @@ async def sign_out(request: AdminRequest, account_id: str) -> Answer:
         raise NotFound
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end_all(superusers, account, by=request.caller)
-    return Redirect(f"{ADDRESS}/{account_id}", f"{account['email']} is signed out everywhere.")
+    return Redirect(
+        f"{ADDRESS}/{account_id}",
+        words("%(email)s is signed out everywhere.", email=account["email"]),
+    )
 
 
 async def require_factors(request: AdminRequest) -> Answer:
@@ -106,9 +114,9 @@ async def require_factors(request: AdminRequest) -> Answer:
     given = {"require_second_factor": is_on}
     await request.records.update(request.caller, site_settings, request.site_record["id"], given)
     sentence = (
-        "Everyone on the staff now needs a second factor."
+        words("Everyone on the staff now needs a second factor.")
         if is_on
-        else "A second factor is now optional."
+        else words("A second factor is now optional.")
     )
     return Redirect(ADDRESS, sentence)
 
@@ -156,7 +164,7 @@ async def staff_page(request: AdminRequest) -> Answer:
         "role_list": [(ROLES[role], what) for role, what in WHAT.items()],
         "requires_factor": bool(request.site_record.get("require_second_factor")),
     }
-    return Page("staff/list.html", "People", values)
+    return Page("staff/list.html", words("People"), values)
 
 
 async def person_page(request: AdminRequest, account_id: str) -> Answer:

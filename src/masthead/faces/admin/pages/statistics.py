@@ -9,9 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import open_text
 from masthead.faces.admin.charts import Day, bar_chart
 from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.environment import day as shown_day
+from masthead.faces.admin.environment import long_day, number, short_day
 from masthead.faces.admin.month import Stat
 from masthead.faces.admin.newsletter_growth import Growth, growth_of
 from masthead.faces.admin.request import AdminRequest
@@ -44,7 +47,9 @@ async def statistics_page(request: AdminRequest) -> Answer:
         "sources": report.sources,
         "letters": await _letters(request),
     }
-    return Page("statistics/site.html", "Statistics", values, fragment="statistics/_site.html")
+    return Page(
+        "statistics/site.html", words("Statistics"), values, fragment="statistics/_site.html"
+    )
 
 
 async def post_statistics(request: AdminRequest, post_id: str) -> Answer:
@@ -65,7 +70,9 @@ async def post_statistics(request: AdminRequest, post_id: str) -> Answer:
         "own": own,
         "title": opened.values["title"],
     }
-    return Page("statistics/post.html", "Statistics", values, fragment="statistics/_post.html")
+    return Page(
+        "statistics/post.html", words("Statistics"), values, fragment="statistics/_post.html"
+    )
 
 
 def _span(request: AdminRequest) -> int:
@@ -79,7 +86,10 @@ def _ends(request: AdminRequest, span: int) -> tuple[date, date]:
 
 
 def _values(request: AdminRequest, report: Report, span: int, address: str) -> dict[str, Any]:
-    tabs = [(f"{each} days", f"{address}?days={each}", each == span, None) for each in SPANS]
+    tabs = [
+        (str(words("%(number)s days", number=each)), f"{address}?days={each}", each == span, None)
+        for each in SPANS
+    ]
     return {
         "tabs": tabs,
         "span": span,
@@ -91,32 +101,37 @@ def _values(request: AdminRequest, report: Report, span: int, address: str) -> d
 
 def charts_of(days: Days, span: int) -> list[Stat]:
     return [
-        _chart("Views", "views", days, span),
-        _chart("Readers", "readers", days, span),
-        _chart("Joined", "joined", days, span),
-        _chart("Paid", "paid", days, span),
+        _chart(words("Views"), "views", days, span),
+        _chart(words("Readers"), "readers", days, span),
+        _chart(words("Joined"), "joined", days, span),
+        _chart(words("Paid"), "paid", days, span),
     ]
 
 
 def _chart(title: str, name: str, days: Days, span: int) -> Stat:
     counts = [(day, int(getattr(numbers, name))) for day, numbers in days]
     total, (best, most) = sum(count for _, count in counts), max(counts, key=lambda each: each[1])
-    sentence, note = f"{title}: {total:,} in {span} days", "None yet"
+    sentence = words(
+        "%(title)s: %(total)s in %(days)s days", title=title, total=number(total), days=span
+    )
+    note = words("None yet")
     if most:
-        note = f"Most on {best.day} {best:%b}: {most:,}"
-        sentence += f"; most on {best.day} {best:%B}: {most:,}"
+        note = words("Most on %(day)s: %(number)s", day=short_day(best), number=number(most))
+        sentence = words(
+            "%(sentence)s; most on %(day)s: %(number)s",
+            sentence=sentence,
+            day=long_day(best),
+            number=number(most),
+        )
     return Stat(title, total, note, bar_chart(sentence, _columns(counts, span), title))
 
 
 def _columns(counts: Sequence[tuple[date, int]], span: int) -> list[Day]:
     """One for each day; weeks for a year, the last of which ends today."""
     if span <= SPANS[-2]:
-        return [Day(f"{day.day} {day:%b}", count) for day, count in counts]
+        return [Day(short_day(day), count) for day, count in counts]
     weeks = [counts[max(end - _WEEK, 0) : end] for end in range(len(counts), 0, -_WEEK)]
-    return [
-        Day(f"{week[0][0].day} {week[0][0]:%b %Y}", sum(count for _, count in week))
-        for week in reversed(weeks)
-    ]
+    return [Day(shown_day(week[0][0]), sum(count for _, count in week)) for week in reversed(weeks)]
 
 
 async def _letters(request: AdminRequest) -> list[Letter]:

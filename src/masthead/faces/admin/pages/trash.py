@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from masthead.base.errors import Forbidden, WrongState
+from masthead.base.languages.words import words
 from masthead.engine.records.access import Action, allow
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
@@ -19,23 +20,23 @@ from masthead.features.trash.collection import TYPES, trash
 from masthead.features.trash.emptying import begin_emptying
 
 ADDRESS: Final = "/admin/trash"
-LABELS: Final = {"posts": "Posts", "pages": "Pages", "media": "Files"}
-_NOUNS: Final = {"posts": "Post", "pages": "Page", "media": "File"}
+LABELS: Final = {"posts": words("Posts"), "pages": words("Pages"), "media": words("Files")}
+_NOUNS: Final = {"posts": words("Post"), "pages": words("Page"), "media": words("File")}
 _TITLE: Final = 80
 """Characters of a title in a sentence."""
 
 
 class TrashList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Trash"
-    about = "Deleted posts, pages and files stay here for 30 days."
+    title = words("Trash")
+    about = words("Deleted posts, pages and files stay here for 30 days.")
     collection = trash
     template = "trash/_list.html"
     page = "trash/list.html"
-    picks = (Pick("type", "What", "Everything", LABELS),)
+    picks = (Pick("type", words("What"), words("Everything"), LABELS),)
     empty = (
-        "The trash is empty",
-        "Deleted items stay here for 30 days. Until then, you can restore them.",
+        words("The trash is empty"),
+        words("Deleted items stay here for 30 days. Until then, you can restore them."),
     )
 
     type: str = ""
@@ -48,7 +49,7 @@ class TrashList(ListPage, frozen=True):
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         return {
-            "names": {**await staff_names(request), "": "An API key"},
+            "names": {**await staff_names(request), "": words("An API key")},
             "nouns": _NOUNS,
             "may_empty": _sees_all(request),
             "picks": self.picks if items or self.is_narrow else (),
@@ -63,7 +64,7 @@ async def restore(request: AdminRequest, entry_id: str) -> Answer:
         return Redirect(ADDRESS, str(error))
     assert collection.trashed is not None
     title = record[collection.trashed.title][:_TITLE]
-    return Redirect(_back(request), f"“{title}” is restored.")
+    return Redirect(_back(request), words("“%(title)s” is restored.", title=title))
 
 
 def _back(request: AdminRequest) -> str:
@@ -80,24 +81,26 @@ def restore_address(record: Record) -> str:
 
 async def delete_form(request: AdminRequest, entry_id: str) -> Answer:
     entry = await request.records.get(request.caller, trash, entry_id)
-    title = f"Delete “{entry['title']}” for good?"
+    title = words("Delete “%(title)s” for good?", title=entry["title"])
     return Page("trash/delete.html", title, {"entry": entry, "back": ADDRESS})
 
 
 async def delete(request: AdminRequest, entry_id: str) -> Answer:
     entry = await request.records.delete(request.caller, trash, entry_id)
-    return Redirect(ADDRESS, f"“{entry['title'][:_TITLE]}” is deleted for good.")
+    return Redirect(
+        ADDRESS, words("“%(title)s” is deleted for good.", title=entry["title"][:_TITLE])
+    )
 
 
 async def empty_form(request: AdminRequest) -> Answer:
     _check_sees_all(request)
-    return Page("trash/empty.html", "Empty the trash?", {"back": ADDRESS})
+    return Page("trash/empty.html", words("Empty the trash?"), {"back": ADDRESS})
 
 
 async def empty(request: AdminRequest) -> Answer:
     _check_sees_all(request)
     await begin_emptying(request.records, request.caller)
-    return Redirect(ADDRESS, "The trash is being emptied.")
+    return Redirect(ADDRESS, words("The trash is being emptied."))
 
 
 def _sees_all(request: AdminRequest) -> bool:
@@ -107,4 +110,6 @@ def _sees_all(request: AdminRequest) -> bool:
 def _check_sees_all(request: AdminRequest) -> None:
     """Authors see a part of it, so they can't empty it."""
     if not _sees_all(request):
-        raise Forbidden("Authors can't empty the trash. Ask an editor or an owner of the site.")
+        raise Forbidden(
+            words("Authors can't empty the trash. Ask an editor or an owner of the site.")
+        )

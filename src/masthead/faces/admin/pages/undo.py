@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.pages.account.sign_in import only_ours
 from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.selected import things
 from masthead.features.undo.undoing import Steps, Undone, undo
 
 ADDRESS: Final = "/admin/undo/{id}"
-_NOUNS: Final = {
-    "posts": "post",
-    "pages": "page",
-    "media": "file",
-    "comments": "comment",
-    "blog_members": "member",
-}
 _NAMED_BY: Final = {
     "posts": "title",
     "pages": "title",
@@ -26,7 +23,7 @@ _NAMED_BY: Final = {
     "blog_members": "email",
 }
 _MOST_NAMED: Final = 3
-_TOO_LATE: Final = "It is too late to undo this."
+_TOO_LATE: Final = words("It is too late to undo this.")
 
 
 def undo_address(steps: Steps) -> str:
@@ -41,27 +38,36 @@ async def undo_change(request: AdminRequest, batch: str) -> Answer:
 
 
 def _sentence(undone: Undone) -> str:
-    noun = _NOUNS[undone.subject]
-    said = [f"{_counted(undone.count, noun)} as before."] if undone.count else []
+    said = []
+    if undone.count:
+        what = things(undone.subject, undone.count)
+        said.append(
+            counted("%(what)s is as before.", "%(what)s are as before.", undone.count, what=what)
+        )
     if undone.left:
-        names = _names(undone.subject, undone.left)
-        verb = "was" if len(undone.left) == 1 else "were"
-        said.append(f"{names} {verb} changed since and {_stays(undone.left)} so.")
+        said.append(
+            counted(
+                "%(names)s was changed since and stays so.",
+                "%(names)s were changed since and stay so.",
+                len(undone.left),
+                names=_names(undone.subject, undone.left),
+            )
+        )
     if undone.gone:
-        said.append(f"{_counted(undone.gone, noun)} deleted for good.")
-    return " ".join(said)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"
-
-
-def _stays(left: list[Record]) -> str:
-    return "stays" if len(left) == 1 else "stay"
+        what = things(undone.subject, undone.gone)
+        said.append(
+            counted(
+                "%(what)s is deleted for good.",
+                "%(what)s are deleted for good.",
+                undone.gone,
+                what=what,
+            )
+        )
+    return " ".join(map(str, said))
 
 
 def _names(subject: str, left: list[Record]) -> str:
     names = [f"“{each[_NAMED_BY[subject]][:60]}”" for each in left[:_MOST_NAMED]]
     if rest := len(left) - len(names):
-        names.append(f"{rest:,} more")
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        names.append(str(words("%(number)s more", number=number(rest))))
+    return listed(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.flash import admin_cookie
 from masthead.faces.admin.pages.account.sign_in import only_ours
@@ -21,7 +22,7 @@ async def choose_theme(request: AdminRequest) -> Answer:
 
 async def choose_keys(request: AdminRequest) -> Answer:
     value, seconds = ("", 0) if "single_keys" in request.form else ("off", _YEAR)
-    sentence = "Single keys are on." if not value else "Single keys are off."
+    sentence = words("Single keys are on.") if not value else words("Single keys are off.")
     cookie = admin_cookie(KEYS_COOKIE, value, seconds=seconds, is_https=_https(request))
     return _back(request, cookie, sentence)
 

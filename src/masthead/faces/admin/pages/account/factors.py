@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from masthead.base.errors import BadRequest, MastheadError, RateLimited
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.account.proof import ask_for_proof, codes_page, prove
 from masthead.faces.admin.request import AdminRequest
@@ -15,8 +16,8 @@ from masthead.identity.one_time_codes import matching_step, new_totp_secret, tot
 APP = "/admin/account/app"
 RECOVERY_CODES = "/admin/account/recovery-codes"
 _SECTION = "/admin/account#second-factor"
-_WRONG = "That code is not right. Check that the time on your phone is correct."
-_TOO_OLD = "The page was open for too long. Scan this new QR code with the app."
+_WRONG = words("That code is not right. Check that the time on your phone is correct.")
+_TOO_OLD = words("The page was open for too long. Scan this new QR code with the app.")
 
 
 async def app_form(request: AdminRequest) -> Answer:
@@ -39,8 +40,8 @@ async def add_app(request: AdminRequest) -> Answer:
         return _app_page(request, secret, _WRONG)
     codes = await request.services.factors.add_app(request.caller, request.account, secret, step)
     if not codes:
-        return Redirect(_SECTION, "The authenticator app has been added.")
-    return codes_page(codes, "The app is added. Keep these codes in case you lose it")
+        return Redirect(_SECTION, words("The authenticator app has been added."))
+    return codes_page(codes, words("The app is added. Keep these codes in case you lose it"))
 
 
 async def remove_app_form(request: AdminRequest) -> Answer:
@@ -57,7 +58,7 @@ async def remove_app(request: AdminRequest) -> Answer:
     except (BadRequest, RateLimited) as error:
         return _remove_page(request, error)
     await request.services.factors.remove_app(request.caller, request.account)
-    return Redirect(_SECTION, "The authenticator app has been removed.")
+    return Redirect(_SECTION, words("The authenticator app has been removed."))
 
 
 async def recovery_codes_form(request: AdminRequest) -> Answer:
@@ -74,7 +75,7 @@ async def renew_recovery_codes(request: AdminRequest) -> Answer:
     except (BadRequest, RateLimited) as error:
         return _renew_page(request, error)
     codes = await request.services.factors.renew_recovery_codes(request.caller, request.account)
-    return codes_page(codes, "Your new recovery codes")
+    return codes_page(codes, words("Your new recovery codes"))
 
 
 def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
@@ -96,24 +97,26 @@ def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
         "problem": problem,
     }
     status = 422 if problem else 200
-    return Page("account/app.html", "Add an authenticator app", values, status)
+    return Page("account/app.html", words("Add an authenticator app"), values, status)
 
 
 def _remove_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": f"{APP}/remove",
-        "text": "You will then sign in with your password only, unless you have another factor.",
-        "verb": "Remove the app",
-        "busy": "Removing…",
+        "text": words(
+            "You will then sign in with your password only, unless you have another factor."
+        ),
+        "verb": words("Remove the app"),
+        "busy": words("Removing…"),
     }
-    return ask_for_proof(request, "Remove the authenticator app?", values, error)
+    return ask_for_proof(request, words("Remove the authenticator app?"), values, error)
 
 
 def _renew_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": RECOVERY_CODES,
-        "text": "You get ten new codes; each works once. The old ones stop working.",
-        "verb": "Create new codes",
-        "busy": "Making…",
+        "text": words("You get ten new codes; each works once. The old ones stop working."),
+        "verb": words("Create new codes"),
+        "busy": words("Making…"),
     }
-    return ask_for_proof(request, "New recovery codes", values, error)
+    return ask_for_proof(request, words("New recovery codes"), values, error)

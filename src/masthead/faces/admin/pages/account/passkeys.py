@@ -6,6 +6,7 @@ import hashlib
 
 from masthead.base import clock
 from masthead.base.errors import BadRequest, MastheadError, NotFound, RateLimited
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.account.proof import ask_for_proof, codes_page, prove
 from masthead.faces.admin.request import AdminRequest
@@ -36,8 +37,8 @@ async def add(request: AdminRequest) -> Answer:
     except BadRequest as error:
         return await new_form(request, error)
     if not codes:
-        return Redirect(_SECTION, f"The passkey “{name}” is added.")
-    return codes_page(codes, "The passkey is added. Keep these codes in case you lose it")
+        return Redirect(_SECTION, words("The passkey “%(name)s” is added.", name=name))
+    return codes_page(codes, words("The passkey is added. Keep these codes in case you lose it"))
 
 
 async def remove_form(request: AdminRequest, passkey_id: str) -> Answer:
@@ -51,7 +52,7 @@ async def remove(request: AdminRequest, passkey_id: str) -> Answer:
     except (BadRequest, RateLimited) as error:
         return _remove_page(request, passkey, error)
     await request.services.factors.remove_passkey(request.caller, request.account, passkey)
-    return Redirect(_SECTION, f"The passkey “{passkey.name}” is removed.")
+    return Redirect(_SECTION, words("The passkey “%(name)s” is removed.", name=passkey.name))
 
 
 def short_id(passkey: Passkey) -> str:
@@ -80,7 +81,7 @@ async def new_form(request: AdminRequest, error: MastheadError | None = None) ->
         "name": request.form.get("name", ""),
         "problem": str(error or ""),
     }
-    return Page("account/passkey.html", "Add a passkey", values, 422 if error else 200)
+    return Page("account/passkey.html", words("Add a passkey"), values, 422 if error else 200)
 
 
 def _remove_page(
@@ -88,8 +89,10 @@ def _remove_page(
 ) -> Page:
     values = {
         "action": f"{ADDRESS}/{short_id(passkey)}/remove",
-        "text": "Your device may still offer it, but it will no longer work here.",
-        "verb": "Remove the passkey",
-        "busy": "Removing…",
+        "text": words("Your device may still offer it, but it will no longer work here."),
+        "verb": words("Remove the passkey"),
+        "busy": words("Removing…"),
     }
-    return ask_for_proof(request, f"Remove the passkey “{passkey.name}”?", values, error)
+    return ask_for_proof(
+        request, words("Remove the passkey “%(name)s”?", name=passkey.name), values, error
+    )

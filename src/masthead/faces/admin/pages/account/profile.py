@@ -7,6 +7,8 @@ from collections.abc import Container
 from masthead.base.caller import Caller, in_tenant
 from masthead.base.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.base.ids import TenantId
+from masthead.base.languages.translators import ADMIN_LANGUAGES
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form, problem_of, sentence_of
 from masthead.faces.admin.pages.account.passkeys import short_id
@@ -25,23 +27,37 @@ CONNECT = f"{ADDRESS}/connect"
 _FORM = Form(
     superusers,
     (
-        Ask("name", "Name", "Shown with your posts."),
-        Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
+        Ask("name", words("Name"), words("Shown with your posts.")),
+        Ask(
+            "bio",
+            words("About you"),
+            words("A few sentences about you, for your page on the site."),
+            rows=4,
+        ),
         Ask(
             "picture",
-            "Picture",
-            "Readers see it with your posts. The address of a picture, or a path such as /media/…",
+            words("Picture"),
+            words(
+                "Readers see it with your posts. The address of a picture, or "
+                "a path such as /media/…"
+            ),
             is_picture=True,
+        ),
+        Ask(
+            "language",
+            words("Language"),
+            words("The language of these pages. Readers see the language of the site."),
+            choices={"": words("What your browser asks for"), **ADMIN_LANGUAGES},
         ),
     ),
 )
-_WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
+_WRONG = Problem("validation_invalid_old_password", words("That is not your current password."))
 
 
 async def end_sign_in(request: AdminRequest, sign_in: str) -> Answer:
     if not await request.services.accounts.sign_ins.end(superusers, request.account, sign_in):
         raise NotFound
-    return Redirect(f"{ADDRESS}#sign-ins", "That browser is signed out.")
+    return Redirect(f"{ADDRESS}#sign-ins", words("That browser is signed out."))
 
 
 async def end_others(request: AdminRequest) -> Answer:
@@ -53,14 +69,14 @@ async def end_others(request: AdminRequest) -> Answer:
     ]
     for each in others:
         await sign_ins.end(superusers, request.account, each)
-    return Redirect(f"{ADDRESS}#sign-ins", "You are now signed in only here.")
+    return Redirect(f"{ADDRESS}#sign-ins", words("You are now signed in only here."))
 
 
 async def save_profile(request: AdminRequest) -> Answer:
     caller = _at_home(request)
     given = _FORM.given(request, caller)
     await request.records.update(caller, superusers, caller.id, given)
-    return Redirect(ADDRESS, "Saved.")
+    return Redirect(ADDRESS, words("Saved."))
 
 
 async def change_password(request: AdminRequest) -> Answer:
@@ -89,7 +105,9 @@ async def change_password(request: AdminRequest) -> Answer:
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client, proved_at=proved_at)
     cookies = session_cookies(request.context, signed_in)
-    return Redirect(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
+    return Redirect(
+        ADDRESS, words("Your password is changed. You are now signed in only here."), cookies
+    )
 
 
 async def _proved_at(request: AdminRequest) -> str | None:
@@ -123,7 +141,7 @@ async def account_page(request: AdminRequest) -> Answer:
         "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in request.problems.items()},
     }
-    return Page("account/account.html", "Your account", values)
+    return Page("account/account.html", words("Your account"), values)
 
 
 async def _connections(request: AdminRequest) -> list[Connection]:

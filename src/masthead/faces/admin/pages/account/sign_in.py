@@ -6,6 +6,7 @@ import re
 from urllib.parse import quote
 
 from masthead.base.errors import BadRequest, Invalid, MastheadError, RateLimited
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
 from masthead.faces.admin.endpoint import SIGN_IN, Answer, Page, Redirect, refused_page
@@ -31,8 +32,11 @@ from masthead.web.staff import (
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
 CODE = "/admin/sign-in/code"
 WITH = f"{SIGN_IN}/with"
-WRONG = "The email address or the password is wrong."
-WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the site's own address."
+WRONG = words("The email address or the password is wrong.")
+WRONG_HERE = words(
+    "%(wrong)s If you have accounts at several sites, sign in at the site's own address.",
+    wrong=WRONG,
+)
 
 
 async def sign_in_form(request: AdminRequest) -> Answer:
@@ -107,7 +111,9 @@ async def sign_out(request: AdminRequest) -> Answer:
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end(superusers, request.account, request.caller.sign_in)
     cookies = end_cookies(ADMIN_COOKIE, secure=request.context.is_https)
-    return Redirect("/admin/sign-in", "You are signed out.", cookies=cookies, headers=(FORGET,))
+    return Redirect(
+        "/admin/sign-in", words("You are signed out."), cookies=cookies, headers=(FORGET,)
+    )
 
 
 async def forgot_form(request: AdminRequest) -> Answer:
@@ -128,7 +134,7 @@ async def forgot(request: AdminRequest) -> Answer:
     except RateLimited as error:
         return _forgot(request, typed, error)
     stored = where_stored(request.services.settings)
-    title = "The email is a file" if stored else "Check your inbox"
+    title = words("The email is a file") if stored else words("Check your inbox")
     return Page("gate/forgot-sent.html", title, {"email": email, "stored": stored})
 
 
@@ -151,7 +157,7 @@ async def reset(request: AdminRequest) -> Answer:
         await resets.confirm(superusers, context.tenant_id, token, given, address=context.address)
     except Invalid as error:
         return _reset_page(account, error)
-    return Page("gate/reset-done.html", "Your password is set", {"email": account["email"]})
+    return Page("gate/reset-done.html", words("Your password is set"), {"email": account["email"]})
 
 
 def _reset_page(account: Record, error: Invalid | None = None) -> Page:
@@ -163,7 +169,7 @@ def _reset_page(account: Record, error: Invalid | None = None) -> Page:
         "is_first": is_first,
         "problems": {name: each.message for name, each in problems.items()},
     }
-    title = "Choose a password" if is_first else "Choose a new password"
+    title = words("Choose a password") if is_first else words("Choose a new password")
     return Page("gate/reset.html", title, values, status=422 if error else 200)
 
 
@@ -183,7 +189,12 @@ async def sign_in_page(
         "passkey": passkey,
         "providers": await provider_buttons(request, onward),
     }
-    return refused_page("gate/sign-in.html", f"Sign in to {request.site_name}", values, error)
+    return refused_page(
+        "gate/sign-in.html",
+        words("Sign in to %(site_name)s", site_name=request.site_name),
+        values,
+        error,
+    )
 
 
 async def provider_buttons(request: AdminRequest, onward: str) -> list[tuple[str, str]]:
@@ -207,12 +218,12 @@ def _code_page(
         "has_app": bool(account["totp_secret"]),
         "passkey": passkeys.ask(party_of(request.context), account),
     }
-    return refused_page("gate/code.html", "Second step", values, error)
+    return refused_page("gate/code.html", words("Second step"), values, error)
 
 
 def _forgot(request: AdminRequest, email: str = "", error: MastheadError | None = None) -> Page:
     values = {"email": email or request.query.get("email", ""), "problem": str(error or "")}
-    return refused_page("gate/forgot.html", "A new password", values, error)
+    return refused_page("gate/forgot.html", words("A new password"), values, error)
 
 
 def only_ours(url: str) -> str:

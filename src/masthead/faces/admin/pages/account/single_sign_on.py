@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlsplit
 
 from masthead.base.errors import BadRequest, NotFound, RateLimited
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.account.profile import ADDRESS
@@ -24,7 +25,7 @@ from masthead.web.staff import session_cookies, ticket_cookie
 COOKIE = "mh_sign_on"
 CONNECTIONS = f"{ADDRESS}/connections"
 _SECTION = f"{ADDRESS}#connections"
-_TOO_OLD = "The page was open for too long. Connect the provider again."
+_TOO_OLD = words("The page was open for too long. Connect the provider again.")
 
 
 async def depart(request: AdminRequest, slug: str) -> Answer:
@@ -89,14 +90,14 @@ async def finish_connecting(request: AdminRequest) -> Answer:
         await request.services.single_sign_on.staff.connect(request.caller, *found)
     except BadRequest as error:
         return Redirect(_SECTION, str(error))
-    return Redirect(_SECTION, "You can now sign in with it.")
+    return Redirect(_SECTION, words("You can now sign in with it."))
 
 
 async def disconnect(request: AdminRequest, link_id: str) -> Answer:
     name = await request.services.single_sign_on.staff.disconnect(
         request.caller, request.account, link_id
     )
-    return Redirect(_SECTION, f"{name} no longer signs you in.")
+    return Redirect(_SECTION, words("%(name)s no longer signs you in.", name=name))
 
 
 def callback_address(request: AdminRequest, slug: str) -> str:
@@ -113,7 +114,7 @@ async def _depart(request: AdminRequest, provider: Record, pending: Pending) -> 
 
 def _confirm_page(request: AdminRequest, person: Person, pending: Pending) -> Page:
     if not request.is_signed_in or pending.connects != request.caller.sign_in:
-        raise StaleSignOn("This was started in another session.")
+        raise StaleSignOn(words("This was started in another session."))
     sealed = CONNECTING.seal(
         request.services.keyring,
         (person.provider["id"], person.subject),
@@ -128,7 +129,9 @@ def _confirm_page(request: AdminRequest, person: Person, pending: Pending) -> Pa
         "action": CONNECTIONS,
         "back": _SECTION,
     }
-    return Page("account/connect.html", f"Connect {person.provider['name']}?", values)
+    return Page(
+        "account/connect.html", words("Connect %(name)s?", name=person.provider["name"]), values
+    )
 
 
 async def _provider(request: AdminRequest, slug: str) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import words
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.comments.listing import CommentList, place_of
@@ -16,16 +17,16 @@ from masthead.features.undo.undoing import Steps
 
 _STATUS = {"approve": APPROVED, "hold": PENDING, "spam": SPAM}
 _DONE = {
-    "approve": "approved",
-    "hold": "held back",
-    "spam": "marked as spam",
-    "delete": "deleted",
+    "approve": words("approved"),
+    "hold": words("held back"),
+    "spam": words("marked as spam"),
+    "delete": words("deleted"),
 }
 _TITLES = {
-    "approve": "Approve these comments?",
-    "hold": "Hold these comments?",
-    "spam": "Mark these comments as spam?",
-    "delete": "Delete these comments?",
+    "approve": words("Approve these comments?"),
+    "hold": words("Hold these comments?"),
+    "spam": words("Mark these comments as spam?"),
+    "delete": words("Delete these comments?"),
 }
 
 
@@ -37,10 +38,10 @@ async def change_comments(request: AdminRequest) -> Answer:
     action, _, one = form.get("one", "").partition(".")
     action = action or form.get("action", "")
     if action not in _DONE:
-        raise BadRequest("Choose what to do with the selected comments.")
+        raise BadRequest(words("Choose what to do with the selected comments."))
     chosen = Selection([one]) if one else await read_selection(request, filters.listing(request))
     if not chosen.ids:
-        return Redirect(filters.url(**place_of(form)), "No comment was selected.")
+        return Redirect(filters.url(**place_of(form)), words("No comment was selected."))
     if (chosen.is_all or action == "delete") and "confirmed" not in form:
         return _question(form, filters, action, chosen)
     steps = Steps(request.caller, comments, ("status",))
@@ -49,7 +50,7 @@ async def change_comments(request: AdminRequest) -> Answer:
         await _change_one(unit, comment_id, action, steps)
 
     await change_each(request, steps, chosen.ids, change)
-    sentence = done_in_words("comment", _DONE[action], steps.count, len(chosen.ids))
+    sentence = done_in_words("comments", _DONE[action], steps.count, len(chosen.ids))
     return Redirect(_back(form, filters, chosen.ids), sentence, undo=undo_address(steps))
 
 
@@ -75,7 +76,7 @@ def _question(
         "back": filters.url(**place_of(form), **current),
     }
     is_one = len(chosen.ids) == 1 and not chosen.is_all
-    title = "Delete this comment?" if is_one else _TITLES[action]
+    title = words("Delete this comment?") if is_one else _TITLES[action]
     return Page("comments/change.html", title, values)
 
 

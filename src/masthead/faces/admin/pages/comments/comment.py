@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from masthead.base.caller import STAFF_READER, site
 from masthead.base.errors import Forbidden, Invalid
+from masthead.base.languages.words import words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
@@ -47,7 +48,7 @@ async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
     except Forbidden as error:
         # Comments are off, or the site is read-only: what was typed stays.
         return await _page(request, comment_id, filters, text, problem=str(error))
-    return Redirect(filters.url(), "Your reply is published.")
+    return Redirect(filters.url(), words("Your reply is published."))
 
 
 def _author(request: AdminRequest) -> Author:
@@ -85,7 +86,7 @@ async def _page(
         "action": comment_url(comment_id, CommentList()) + "/reply",
         "on_site": await _on_site(request, comment),
     }
-    title = f"Comment by {comment['author_name']}"
+    title = words("Comment by %(author_name)s", author_name=comment["author_name"])
     status = 422 if problem else 200
     return Page("comments/comment.html", title, values, status, fragment="comments/_about.html")
 

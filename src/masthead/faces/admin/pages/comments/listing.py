@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from masthead.base.config.keyring import DecryptionError
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import all_of, equals
+from masthead.faces.admin.environment import day
 from masthead.faces.admin.lists import ListPage, Search
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.comments.collection import APPROVED, DELETED, PENDING, SPAM, comments
@@ -23,7 +25,11 @@ from masthead.features.posts.collection import posts
 
 ADDRESS = "/admin/comments"
 ALL = "all"
-BADGES = {PENDING: ("warn", "Waiting"), APPROVED: ("good", "Approved"), SPAM: ("bad", "Spam")}
+BADGES = {
+    PENDING: ("warn", words("Waiting")),
+    APPROVED: ("good", words("Approved")),
+    SPAM: ("bad", words("Spam")),
+}
 STATES = {state: words for state, (_, words) in BADGES.items()}
 FIELDS = frozenset(
     {
@@ -41,13 +47,13 @@ class CommentList(ListPage, frozen=True):
     """Without a state: what waits."""
 
     address = ADDRESS
-    title = "Comments"
+    title = words("Comments")
     collection = comments
     names = FIELDS
     template = "comments/_list.html"
     page = "comments/list.html"
     live = "comments"
-    search = Search("Search names and texts")
+    search = Search(words("Search names and texts"))
     choices = (("status", (APPROVED, SPAM, ALL)),)
 
     q: str = ""
@@ -111,7 +117,7 @@ def place_of(given: Mapping[str, str]) -> dict[str, str]:
 async def _tabs(request: AdminRequest, filters: CommentList) -> list[tuple[object, ...]]:
     """With totals where there are counters."""
     found: list[tuple[object, ...]] = []
-    for state, label in {**STATES, ALL: "All"}.items():
+    for state, label in {**STATES, ALL: words("All")}.items():
         there = filters.in_state(state)
         total = None
         if there.is_counted:
@@ -135,12 +141,13 @@ async def _describe_narrowing(request: AdminRequest, filters: CommentList) -> st
     """Whose comments, or on which post, in words."""
     if filters.member:
         [found] = await by_id(request, blog_members, [filters.member], "name", "email") or [{}]
-        return f"By {found.get('name') or found.get('email') or 'a deleted member'}"
+        who = found.get("name") or found.get("email") or words("a deleted member")
+        return words("By %(name)s", name=who)
     if filters.guest:
-        return f"By {email_of(request, filters) or 'an unknown guest'}"
+        return words("By %(name)s", name=email_of(request, filters) or words("an unknown guest"))
     if filters.post:
         [found] = await by_id(request, posts, [filters.post], "title") or [{}]
-        return f"On “{found.get('title') or 'a deleted post'}”"
+        return words("On “%(title)s”", title=found.get("title") or words("a deleted post"))
     return ""
 
 
@@ -194,18 +201,23 @@ async def _members(request: AdminRequest, ids: Sequence[str]) -> list[Record]:
 
 
 def _about(comment: CommentRecord, member: MemberRecord | None) -> str:
-    links = count_links(comment["body"])
-    said = f", {links} links" if links > 1 else ", a link" if links else ""
     if comment["shown_as"] == DELETED:
-        return "deleted by its author"
+        return words("deleted by its author")
+    links = count_links(comment["body"])
+    writer = _writer(comment, member)
+    found = counted("a link", "%(number)s links", links)
+    return f"{writer}, {found}" if links else writer
+
+
+def _writer(comment: CommentRecord, member: MemberRecord | None) -> str:
     if comment["staff_id"]:
-        return f"staff{said}"
+        return words("staff")
     if not comment["member_id"]:
-        return f"guest{said}"
+        return words("guest")
     if member is None:
-        return f"deleted member{said}"
+        return words("deleted member")
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
-    return ("paid member" if is_paid else "member") + said
+    return words("paid member") if is_paid else words("member")
 
 
 def short(text: str, length: int) -> str:
@@ -227,7 +239,7 @@ async def about_person(
     found = await _members(request, [comment["member_id"]] if comment["member_id"] else [])
     if found:
         since = request.local(found[0]["created"])
-        facts.append(("Here since", f"{since.day} {since:%b %Y}"))
+        facts.append((words("Here since"), day(since)))
     before: list[Record] = []
     total = 0
     if theirs is not None:
@@ -235,10 +247,10 @@ async def about_person(
         total = len(states)
         facts += [(label, str(states[:COUNTED].count(state))) for state, label in STATES.items()]
         if total > COUNTED:
-            facts.append(("Counted", f"the newest {COUNTED}"))
+            facts.append((words("Counted"), words("the newest %(number)s", number=COUNTED)))
         before = await _wrote_before(request, comment, theirs, filters)
     links = count_links(comment["body"])
-    facts.append(("Links here", str(links) if links else "none"))
+    facts.append((words("Links here"), str(links) if links else words("none")))
     name = comment["author_name"]
     return {
         "name": name,

@@ -9,10 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.faces.importers.source import Options, site_url_of
 
 ALL, CHOSEN, MEMBERS = "all", "chosen", "members"
-PARTS = {ALL: "Everything", CHOSEN: "Posts, and what you select", MEMBERS: "Members only"}
+PARTS = {
+    ALL: words("Everything"),
+    CHOSEN: words("Posts, and what you select"),
+    MEMBERS: words("Members only"),
+}
 
 
 class _Box(msgspec.Struct, frozen=True):
@@ -25,15 +30,15 @@ class _Box(msgspec.Struct, frozen=True):
 
 WITH_MEMBERS = "with_members"
 BOXES: Mapping[str, _Box] = {
-    "include_pages": _Box("Pages"),
-    WITH_MEMBERS: _Box("Members", ("ghost", "substack"), "Ghost, Substack"),
-    "include_comments": _Box("Comments", ("wordpress", "ghost"), "WordPress, Ghost"),
+    "include_pages": _Box(words("Pages")),
+    WITH_MEMBERS: _Box(words("Members"), ("ghost", "substack"), "Ghost, Substack"),
+    "include_comments": _Box(words("Comments"), ("wordpress", "ghost"), "WordPress, Ghost"),
     "include_authors": _Box(
-        "Authors, as staff who can’t sign in yet", ("wordpress", "ghost"), "WordPress, Ghost"
+        words("Authors, as staff who can’t sign in yet"), ("wordpress", "ghost"), "WordPress, Ghost"
     ),
-    "include_products": _Box("Products", ("wordpress",), "WordPress"),
+    "include_products": _Box(words("Products"), ("wordpress",), "WordPress"),
     "include_unpublished": _Box(
-        "Private and pending posts, as drafts, and scheduled ones, as scheduled"
+        words("Private and pending posts, as drafts, and scheduled ones, as scheduled")
     ),
 }
 _INCLUDED = tuple(name for name in BOXES if name != WITH_MEMBERS)
@@ -86,7 +91,7 @@ def options_of(form: Mapping[str, str]) -> Options:
     """Raises `Invalid` for an address that is none."""
     site_url = site_url_of(form.get("site_url", ""))
     if site_url is None:
-        problem = Problem("validation_invalid_url", "Begin with http:// or https://.")
+        problem = Problem("validation_invalid_url", words("Begin with http:// or https://."))
         raise Invalid({"site_url": problem})
     return chosen_options(form, site_url)
 

@@ -6,26 +6,28 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.pages.imports.runs import without_flags
 from masthead.faces.importers.collection import PREVIEW
 from masthead.faces.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.faces.importers.report import Note as StoredNote
 
-_KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}
+_KINDS = {"post": words("Posts"), "page": words("Pages"), "product": words("Products")}
 _REASONS = {
-    "page": "not chosen",
-    "product": "not chosen",
-    "not selected": "not chosen",
-    "unchanged since the last import": "already here",
-    "already a member": "already members",
-    "on the staff already": "already on the staff",
+    "page": words("not chosen"),
+    "product": words("not chosen"),
+    "not selected": words("not chosen"),
+    "unchanged since the last import": words("already here"),
+    "already a member": words("already members"),
+    "on the staff already": words("already on the staff"),
 }
 """The page's words for the engine's reasons."""
 _STAYED = {
-    EDITED: "edited here since the import",
-    IN_USE: "still in use by a comment, a payment or a text",
-    GONE: "deleted here before",
+    EDITED: words("edited here since the import"),
+    IN_USE: words("still in use by a comment, a payment or a text"),
+    GONE: words("deleted here before"),
 }
 
 
@@ -54,16 +56,16 @@ def lines_of(report: Report, run: Record) -> list[Line]:
     lines = [_line(label, report.kinds.get(kind, Tally())) for kind, label in _KINDS.items()]
     if not report.kinds and any(report.posts.summary().values()):
         # Of a version that did not count them by kind.
-        lines = [_line("Posts and pages", report.posts)]
+        lines = [_line(words("Posts and pages"), report.posts)]
     lines += [
-        _line("Members", report.members),
-        _line("Comments", report.comments),
-        _line("Authors", report.authors),
+        _line(words("Members"), report.members),
+        _line(words("Comments"), report.comments),
+        _line(words("Authors"), report.authors),
         _pictures(report, is_preview=is_preview),
-        Line("Tags", report.tags, 0, 0, ""),
-        Line("Redirects", report.redirects, 0, 0, _redirects(report)),
+        Line(words("Tags"), report.tags, 0, 0, ""),
+        Line(words("Redirects"), report.redirects, 0, 0, _redirects(report)),
     ]
-    always = {"Posts", "Members", "Pictures"}
+    always = {words("Posts"), words("Members"), words("Pictures")}
     return [
         each for each in lines if each.new or each.changed or each.left_out or each.label in always
     ]
@@ -73,9 +75,11 @@ def _line(label: str, tally: Tally) -> Line:
     counts = tally.summary()
     reasons = [f"{count:,} {_reason(reason)}" for reason, count in _largest(tally.skipped)]
     if counts["failed"]:
-        reasons.append(f"{counts['failed']:,} failed")
+        reasons.append(str(words("%(number)s failed", number=number(counts["failed"]))))
     left_out = counts["skipped"] + counts["failed"]
-    return Line(label, counts["imported"], counts["updated"], left_out, ", ".join(reasons))
+    return Line(
+        label, counts["imported"], counts["updated"], left_out, ", ".join(map(str, reasons))
+    )
 
 
 def _pictures(report: Report, *, is_preview: bool) -> Line:
@@ -83,16 +87,32 @@ def _pictures(report: Report, *, is_preview: bool) -> Line:
     images = report.images
     why = []
     if images.to_fetch:
-        why.append(f"{images.to_fetch:,} to fetch from the old site, if it still has them")
+        why.append(
+            words(
+                "%(number)s to fetch from the old site, if it still has them",
+                number=number(images.to_fetch),
+            )
+        )
     if images.failed:
-        could = "can’t" if is_preview else "could not"
-        why.append(f"{images.failed:,} {could} be fetched: the texts keep their old addresses")
-    return Line("Pictures", images.copied, 0, images.failed, "; ".join(why))
+        failed = number(images.failed)
+        why.append(
+            words("%(number)s can’t be fetched: the texts keep their old addresses", number=failed)
+            if is_preview
+            else words(
+                "%(number)s could not be fetched: the texts keep their old addresses", number=failed
+            )
+        )
+    return Line(words("Pictures"), images.copied, 0, images.failed, "; ".join(map(str, why)))
 
 
 def _redirects(report: Report) -> str:
-    counts = [f"{count:,} of {kind}" for kind, count in _largest(report.redirect_kinds)]
-    return f"Old addresses redirect to the new ones: {', '.join(counts)}" if counts else ""
+    counts = [
+        str(words("%(number)s of %(kind)s", number=number(count), kind=kind))
+        for kind, count in _largest(report.redirect_kinds)
+    ]
+    if not counts:
+        return ""
+    return words("Old addresses redirect to the new ones: %(counts)s", counts=", ".join(counts))
 
 
 def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import Conflict, Invalid
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Handler, Page, Redirect
 from masthead.faces.admin.environment import size_text
@@ -36,15 +37,15 @@ from masthead.faces.importers.tasks.actions import (
 )
 from masthead.faces.importers.write.previous_imports import PreviousImports
 
-STEPS = ("File", "Preview", "Run", "Report")
-_WAITS = "Waiting for its turn."
+STEPS = (words("File"), words("Preview"), words("Run"), words("Report"))
+_WAITS = words("Waiting for its turn.")
 _DOING = {
-    PREVIEW: "Reading the file. Nothing is written.",
-    IMPORT: "Importing posts, members and pictures.",
-    PICTURES: "Fetching the failed pictures again.",
-    UNDO: "Removing what was imported.",
+    PREVIEW: words("Reading the file. Nothing is written."),
+    IMPORT: words("Importing posts, members and pictures."),
+    PICTURES: words("Fetching the failed pictures again."),
+    UNDO: words("Removing what was imported."),
 }
-_COUNTED = {PREVIEW: "Read", IMPORT: "Imported", PICTURES: "", UNDO: "Removed"}
+_COUNTED = {PREVIEW: words("Read"), IMPORT: words("Imported"), PICTURES: "", UNDO: words("Removed")}
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -116,7 +117,7 @@ async def _page(
             "samples": samples,
             "sample": _chosen(request, samples),
         }
-    title = f"Import from {PLATFORMS[run['platform']]}"
+    title = words("Import from %(platform)s", platform=PLATFORMS[run["platform"]])
     return Page("imports/run.html", title, values, status, fragment="imports/_run.html")
 
 
@@ -150,7 +151,7 @@ async def undo_form(request: AdminRequest, run_id: str) -> Answer:
         "file_name": run["file_name"],
         "count": await previous.count_of_run(),
     }
-    return Page("imports/undo.html", "Undo this import?", values)
+    return Page("imports/undo.html", words("Undo this import?"), values)
 
 
 async def discard(request: AdminRequest, run_id: str) -> Answer:
@@ -159,7 +160,7 @@ async def discard(request: AdminRequest, run_id: str) -> Answer:
         await discard_import(request.records, request.caller, run_id)
     except Conflict as error:
         return Redirect(_url(run_id), str(error))
-    return Redirect(ADDRESS, "The file was discarded. Nothing was imported.")
+    return Redirect(ADDRESS, words("The file was discarded. Nothing was imported."))
 
 
 async def _start(

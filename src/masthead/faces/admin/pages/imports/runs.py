@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.lists import ListPage
 from masthead.faces.admin.request import AdminRequest
@@ -23,39 +24,42 @@ ADDRESS = "/admin/tools/import"
 NEW = f"{ADDRESS}/new"
 PLATFORMS = {"wordpress": "WordPress", "ghost": "Ghost", "substack": "Substack"}
 _DOING = {
-    PREVIEW: "Being read",
-    IMPORT: "Being imported",
-    PICTURES: "Copying pictures",
-    UNDO: "Being undone",
+    PREVIEW: words("Being read"),
+    IMPORT: words("Being imported"),
+    PICTURES: words("Copying pictures"),
+    UNDO: words("Being undone"),
 }
 _DONE = {
-    PREVIEW: ("warn", "Ready for you to review"),
-    IMPORT: ("good", "Imported"),
-    PICTURES: ("good", "Imported"),
-    UNDO: ("draft", "Undone"),
+    PREVIEW: ("warn", words("Ready for you to review")),
+    IMPORT: ("good", words("Imported")),
+    PICTURES: ("good", words("Imported")),
+    UNDO: ("draft", words("Undone")),
 }
 _FAILED = {
-    PREVIEW: "Refused",
-    IMPORT: "Failed",
-    PICTURES: "Pictures failed",
-    UNDO: "Undo failed",
+    PREVIEW: words("Refused"),
+    IMPORT: words("Failed"),
+    PICTURES: words("Pictures failed"),
+    UNDO: words("Undo failed"),
 }
 
 
 class ImportList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Import"
-    about = "Posts, members and pictures from WordPress, Ghost or Substack."
-    back = ("Settings", "/admin/settings")
+    title = words("Import")
+    about = words("Posts, members and pictures from WordPress, Ghost or Substack.")
+    back = (words("Settings"), "/admin/settings")
     collection = import_runs
     names = frozenset({"platform", "task", "state", "file_name", "error", "created"})
     template = "imports/_list.html"
     page = "imports/list.html"
     live = "import_runs"
     empty = (
-        "Nothing imported yet",
-        "Bring posts, members and pictures from WordPress, Ghost or Substack. You see a preview "
-        "first, and you can undo a whole import.",
+        words("Nothing imported yet"),
+        words(
+            "Bring posts, members and pictures from WordPress, Ghost or "
+            "Substack. You see a preview "
+            "first, and you can undo a whole import."
+        ),
     )
     waves = True
 
@@ -74,7 +78,7 @@ def state_of(run: Mapping[str, Any]) -> tuple[str, str]:
         return _DONE[task]
     if state == FAILED:
         return "bad", _FAILED[task]
-    return ("draft", "Waiting for its turn") if state == QUEUED else ("info", _DOING[task])
+    return ("draft", words("Waiting for its turn")) if state == QUEUED else ("info", _DOING[task])
 
 
 def without_flags(text: str) -> str:

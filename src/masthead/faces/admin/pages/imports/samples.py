@@ -11,9 +11,11 @@ import msgspec
 from masthead.base import clock, ids
 from masthead.base.caller import STAFF_READER, system
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import counted
 from masthead.engine.records.collection import file_key
 from masthead.engine.records.write.validation import NewRecord
 from masthead.faces.admin.endpoint import Answer, Framed
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.pages.imports.runs import ADDRESS
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.collection import DONE, PREVIEW, import_runs
@@ -92,7 +94,8 @@ _PICTURES = re.compile(r'\b(?:src|srcset|poster)="[^"]*"')
 
 
 def _note(sample: Sample) -> str:
-    said = f"{sample.words:,} word{'' if sample.words == 1 else 's'}"
+    said = counted("%(count)s word", "%(count)s words", sample.words, count=number(sample.words))
     if not sample.pictures:
         return said
-    return f"{sample.pictures} picture{'' if sample.pictures == 1 else 's'}, {said}"
+    pictures = counted("%(number)s picture", "%(number)s pictures", sample.pictures)
+    return f"{pictures}, {said}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -18,7 +19,7 @@ from masthead.faces.importers.tasks.actions import upload_export
 from masthead.web.multipart import Form, Upload
 
 GUESS = ""
-CHOICES = {GUESS: "Find out", **PLATFORMS}
+CHOICES = {GUESS: words("Find out"), **PLATFORMS}
 
 
 async def new_form(request: AdminRequest) -> Answer:
@@ -81,4 +82,6 @@ def _shown(
         "problem": problem,
         "largest": f"{largest // 1_000_000:,} MB",
     }
-    return Page("imports/new.html", "Import from another platform", {**values, **more}, status)
+    return Page(
+        "imports/new.html", words("Import from another platform"), {**values, **more}, status
+    )

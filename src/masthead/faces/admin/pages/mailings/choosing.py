@@ -3,7 +3,7 @@ before publishing and the page that emails a published post share them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -11,9 +11,12 @@ import msgspec
 
 from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, PlanTooSmall, Problem
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import both_numbers, counted, words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
 from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS
 from masthead.features.mailings.audience import whose_language
@@ -27,13 +30,37 @@ from masthead.outside.mail.wording import where_stored
 
 MOST: Final = 50
 """Newsletters to choose from."""
-AUDIENCES: Final = {EVERYONE: "All", FREE: "Free members", PAID: "Paid members"}
-AUDIENCE_WORDS: Final = {EVERYONE: "members", FREE: "free members", PAID: "paid members"}
+AUDIENCES: Final = {
+    EVERYONE: words("All"),
+    FREE: words("Free members"),
+    PAID: words("Paid members"),
+}
+AUDIENCE_WORDS: Final = {
+    EVERYONE: words("members"),
+    FREE: words("free members"),
+    PAID: words("paid members"),
+}
+_COUNTED: Final = {
+    EVERYONE: both_numbers(
+        "%(count)s member of %(newsletter)s", "%(count)s members of %(newsletter)s"
+    ),
+    FREE: both_numbers(
+        "%(count)s free member of %(newsletter)s", "%(count)s free members of %(newsletter)s"
+    ),
+    PAID: both_numbers(
+        "%(count)s paid member of %(newsletter)s", "%(count)s paid members of %(newsletter)s"
+    ),
+}
+_NOBODY: Final = {
+    EVERYONE: words("Nobody would get it: the newsletter has no members."),
+    FREE: words("Nobody would get it: the newsletter has no free members."),
+    PAID: words("Nobody would get it: the newsletter has no paid members."),
+}
 FIELD_LABELS: Final = {
-    "newsletter": "Newsletter",
-    "audience": "Who gets it",
-    "labels": "Labels",
-    "subject": "Subject",
+    "newsletter": words("Newsletter"),
+    "audience": words("Who gets it"),
+    "labels": words("Labels"),
+    "subject": words("Subject"),
 }
 
 
@@ -163,18 +190,21 @@ async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice)
     return letter.html_bytes
 
 
-def readers_in_words(choice: MailChoice, number: int, newsletter: str) -> str:
-    whom = (
-        AUDIENCE_WORDS[choice.audience]
-        if number != 1
-        else AUDIENCE_WORDS[choice.audience].removesuffix("s")
-    )
-    labelled = f" with the label {' or '.join(choice.labels)}" if choice.labels else ""
-    return f"{number:,} {whom} of {newsletter}{labelled}"
+def readers_in_words(choice: MailChoice, count: int, newsletter: str) -> str:
+    one, many = _COUNTED[choice.audience]
+    whom = counted(one, many, count, count=number(count), newsletter=newsletter)
+    return with_labels(whom, choice.labels)
+
+
+def with_labels(whom: str, labels: Sequence[str]) -> str:
+    if not labels:
+        return whom
+    return words("%(members)s with the label %(labels)s", members=whom, labels=listed(labels, "or"))
 
 
 def nobody_in_words(choice: MailChoice, newsletter: str) -> str:
     if not newsletter:
-        return "Nobody would get it: the site has no such newsletter."
-    labelled = " with such a label" if choice.labels else ""
-    return f"Nobody would get it: {newsletter} has no {AUDIENCE_WORDS[choice.audience]}{labelled}."
+        return words("Nobody would get it: the site has no such newsletter.")
+    if choice.labels:
+        return words("Nobody would get it: the newsletter has no such members with such a label.")
+    return _NOBODY[choice.audience]

@@ -9,11 +9,16 @@ import msgspec
 
 from masthead.base.caller import Kind
 from masthead.base.errors import BadRequest, PlanTooSmall, WrongState
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.environment import clock_time
+from masthead.faces.admin.environment import clock_time, number
 from masthead.faces.admin.lists import ListPage
-from masthead.faces.admin.pages.mailings.choosing import AUDIENCE_WORDS, newsletter_names
+from masthead.faces.admin.pages.mailings.choosing import (
+    AUDIENCE_WORDS,
+    newsletter_names,
+    with_labels,
+)
 from masthead.faces.admin.pages.settings.subnav import WELCOME as WELCOME_EMAILS
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS
@@ -49,52 +54,63 @@ _BADGES: Final = {
     "cancelled": "draft",
     "failed": "bad",
 }
+_STATUS_WORDS: Final = {
+    "scheduled": words("Scheduled"),
+    "sending": words("Sending"),
+    "paused": words("Paused"),
+    "sent": words("Sent"),
+    "cancelled": words("Cancelled"),
+    "failed": words("Failed"),
+}
 _COUNTS: Final = (
-    ("sent", "Sent", "The mail server accepted the email."),
-    ("failed", "Refused", "The mail server refused it permanently, or for more than a day."),
+    ("sent", words("Sent"), words("The mail server accepted the email.")),
+    (
+        "failed",
+        words("Refused"),
+        words("The mail server refused it permanently, or for more than a day."),
+    ),
     (
         "uncertain",
-        "Uncertain",
-        "It may or may not have been sent. You decide whether to send it again.",
+        words("Uncertain"),
+        words("It may or may not have been sent. You decide whether to send it again."),
     ),
-    ("unsubscribed", "Unsubscribed", "They left before their email was sent."),
-    ("bounced", "Bounced", "The mailbox does not exist. Also counted above."),
-    ("complained", "Reported as spam", "They get no more newsletters. Also counted above."),
+    ("unsubscribed", words("Unsubscribed"), words("They left before their email was sent.")),
+    ("bounced", words("Bounced"), words("The mailbox does not exist. Also counted above.")),
+    (
+        "complained",
+        words("Reported as spam"),
+        words("They get no more newsletters. Also counted above."),
+    ),
 )
 """The first four add up to the recipients."""
 _STORED: Final = (
-    ("sent", "Written to files, not sent", "The service has no mail server."),
+    ("sent", words("Written to files, not sent"), words("The service has no mail server.")),
     *_COUNTS[1:],
 )
 _MEASURED: Final = (
-    ("opens", "Opened", "Readers whose mail program loaded the pictures."),
-    ("clicks", "Clicked", "Readers who followed a link."),
+    ("opens", words("Opened"), words("Readers whose mail program loaded the pictures.")),
+    ("clicks", words("Clicked"), words("Readers who followed a link.")),
 )
 """Only where the site counts them."""
 ACTIONS: Final = {
-    "pause": "The mailing is paused. No more emails are sent.",
-    "resume": "The mailing continues.",
-    "cancel": "The mailing is cancelled. No one else will get it.",
-    "again": "The uncertain emails are being sent again.",
+    "pause": words("The mailing is paused. No more emails are sent."),
+    "resume": words("The mailing continues."),
+    "cancel": words("The mailing is cancelled. No one else will get it."),
+    "again": words("The uncertain emails are being sent again."),
 }
 ASKED: Final = {
     "again": (
-        "Send the uncertain emails again?",
-        "{uncertain:,} {people} may have got this email already: the connection or the service "
-        "ended before the mail server had answered. Anyone who already received it will get it "
-        "twice.",
-        "Email them again",
-        "Starting…",
+        words("Send the uncertain emails again?"),
+        words("Email them again"),
+        words("Starting…"),
     ),
     "cancel": (
-        "Cancel the rest?",
-        "{left:,} {others} will not get it. The {sent:,} that were sent stay sent, and {what} "
-        "can’t be emailed to this newsletter again.",
-        "Cancel the rest",
-        "Cancelling…",
+        words("Cancel the rest?"),
+        words("Cancel the rest"),
+        words("Cancelling…"),
     ),
 }
-"""Title, sentence and button of what is asked before it is done."""
+"""Title and button of what is asked before it is done."""
 
 
 async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
@@ -137,14 +153,18 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
 
 async def _audience(request: AdminRequest, mailing: Record) -> str:
     if mailing["kind"] == WELCOME:
-        return f"To new {mailing['welcome']} members, as they join"
+        return (
+            words("To new paid members, as they join")
+            if mailing["welcome"] == "paid"
+            else words("To new free members, as they join")
+        )
     names = await newsletter_names(request)
     whom = AUDIENCE_WORDS[mailing["audience"]]
     labels = mailing["labels"]
     shown = msgspec.json.decode(labels) if isinstance(labels, msgspec.Raw) else labels
-    labelled = f" with the label {' or '.join(shown)}" if shown else ""
     newsletter = names.get(mailing["newsletter"], mailing["newsletter"])
-    return f"To {whom} of {newsletter}{labelled}"
+    to = words("To %(members)s of %(newsletter)s", members=whom, newsletter=newsletter)
+    return with_labels(to, shown)
 
 
 async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
@@ -153,41 +173,76 @@ async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
     mailing = await request.records.get(request.caller, mailings, mailing_id)
     own = f"{ADDRESS}/{mailing_id}"
     if name == "again" and not mailing["uncertain"]:
-        return Redirect(own, "No recipient is uncertain.")
+        return Redirect(own, words("No recipient is uncertain."))
     if name == "cancel" and mailing["kind"] == WELCOME:
         return Redirect(own, NEVER_ENDS)
     if name == "cancel" and mailing["status"] in ENDED:
-        return Redirect(own, "The mailing has ended.")
-    title, sentence, label, busy = ASKED[name]
+        return Redirect(own, words("The mailing has ended."))
+    title, label, busy = ASKED[name]
     left = max(mailing["recipients"] - _done(mailing), 0)
-    what = "this digest" if mailing["kind"] == DIGEST else "this post"
-    said = sentence.format(
-        uncertain=mailing["uncertain"],
-        people="person" if mailing["uncertain"] == 1 else "people",
-        left=left,
-        others="recipient" if left == 1 else "recipients",
-        sent=mailing["sent"],
-        what=what,
-    )
-    if name == "cancel" and not mailing["sent"]:
+    if name == "again":
+        said = _said_of_uncertain(mailing)
+    elif mailing["sent"]:
+        said = _said_of_rest(mailing, left)
+    else:
         said = _said_before_anyone_got_it(mailing, left)
     values = {"own": own, "do": name, "said": said, "label": label, "busy": busy}
     return Page("mailings/ask.html", title, {**values, "subject": mailing["subject"]})
 
 
+def _said_of_uncertain(mailing: Record) -> str:
+    people = mailing["uncertain"]
+    return counted(
+        "%(count)s person may have got this email already: the connection or the service ended "
+        "before the mail server had answered. Anyone who already received it will get it twice.",
+        "%(count)s people may have got this email already: the connection or the service ended "
+        "before the mail server had answered. Anyone who already received it will get it twice.",
+        people,
+        count=number(people),
+    )
+
+
+def _said_of_rest(mailing: Record, left: int) -> str:
+    rest = _will_not_get_it(left)
+    sent = number(mailing["sent"])
+    stays = (
+        words(
+            "The %(sent)s that were sent stay sent, and this digest can’t be emailed to this "
+            "newsletter again.",
+            sent=sent,
+        )
+        if mailing["kind"] == DIGEST
+        else words(
+            "The %(sent)s that were sent stay sent, and this post can’t be emailed to this "
+            "newsletter again.",
+            sent=sent,
+        )
+    )
+    return f"{rest} {stays}"
+
+
 def _said_before_anyone_got_it(mailing: Record, left: int) -> str:
-    others = "1 recipient" if left == 1 else f"{left:,} recipients"
-    said = f"{others} will not get it." if left else "Nobody gets it."
+    said = _will_not_get_it(left) if left else words("Nobody gets it.")
     if mailing["kind"] == POST:
-        return f"{said} If no email has left by then, you can email the post again."
+        again = words("If no email has left by then, you can email the post again.")
+        return f"{said} {again}"
     return said
+
+
+def _will_not_get_it(left: int) -> str:
+    return counted(
+        "%(count)s recipient will not get it.",
+        "%(count)s recipients will not get it.",
+        left,
+        count=number(left),
+    )
 
 
 async def act(request: AdminRequest, mailing_id: str) -> Answer:
     refuse_sending(request.caller, request.site_record)
     name = request.form.get("do", "")
     if name not in ACTIONS:
-        raise BadRequest("Choose what to do with the mailing.")
+        raise BadRequest(words("Choose what to do with the mailing."))
     actions = request.services.mailings.actions
     changes = {
         "pause": actions.pause,
@@ -206,14 +261,14 @@ async def act(request: AdminRequest, mailing_id: str) -> Answer:
 
 class MailingList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Mailings"
-    about = "Posts, digests and welcome emails that went to members, newest first"
+    title = words("Mailings")
+    about = words("Posts, digests and welcome emails that went to members, newest first")
     collection = mailings
     template = "mailings/_list.html"
     live = "mailings"
     empty = (
-        "No mailings yet",
-        "Write a post, press Publish… and choose On the site and by email.",
+        words("No mailings yet"),
+        words("Write a post, press Publish… and choose On the site and by email."),
     )
     per_page = MOST
     is_counted = True
@@ -236,13 +291,15 @@ def _text_of(request: AdminRequest, mailing: Record) -> str:
 
 def _badge(status: str, stored: str) -> tuple[str, str]:
     """Without a mail server, emails end as files."""
-    words = "Written to files" if status == SENT and stored else status.capitalize()
-    return _BADGES[status], words
+    said = words("Written to files") if status == SENT and stored else _STATUS_WORDS[status]
+    return _BADGES[status], said
 
 
 def _to(mailing: Record, names: Mapping[str, str]) -> str:
     if mailing["kind"] == WELCOME:
-        return f"New {mailing['welcome']} members"
+        return (
+            words("New paid members") if mailing["welcome"] == "paid" else words("New free members")
+        )
     return names.get(mailing["newsletter"], mailing["newsletter"])
 
 
@@ -263,7 +320,11 @@ def _when(request: AdminRequest, mailing: Record) -> str:
 
     if mailing["status"] == SCHEDULED:
         at = mailing["scheduled_for"]
-        return f"Begins {time_of(at)}" if at else "Its list of recipients is being written"
+        if not at:
+            return words("Its list of recipients is being written")
+        return words("Begins %(time)s", time=time_of(at))
     if mailing["finished_at"]:
-        return f"Ended {time_of(mailing['finished_at'])}"
-    return f"Began {time_of(mailing['started_at'])}" if mailing["started_at"] else ""
+        return words("Ended %(time)s", time=time_of(mailing["finished_at"]))
+    if not mailing["started_at"]:
+        return ""
+    return words("Began %(time)s", time=time_of(mailing["started_at"]))

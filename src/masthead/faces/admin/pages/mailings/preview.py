@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from masthead.base.caller import Audience, Reader
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import Opened, open_text
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Framed, Page
@@ -18,14 +19,14 @@ from masthead.features.posts.site import is_open, reader_of_all
 from masthead.features.site.collection import MAIN_NEWSLETTER
 
 _CHOICES: Final = {
-    "as": {"free": "Free member", "paid": "Paid member"},
+    "as": {"free": words("Free member"), "paid": words("Paid member")},
     "width": {"700": "700 px", "375": "375 px"},
-    "colours": {"light": "Light", "dark": "Dark"},
+    "colours": {"light": words("Light"), "dark": words("Dark")},
 }
 """Choices by the name in the address; the first is shown without one."""
 _KEPT: Final = ("live", "subject", "visibility")
 """Parameters with the choices of the page that led here."""
-_NAMES: Final = {"as": "Read by", "width": "Width", "colours": "Colours"}
+_NAMES: Final = {"as": words("Read by"), "width": words("Width"), "colours": words("Colours")}
 _DARK: Final = "@media (prefers-color-scheme: dark)"
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' https: http:; base-uri 'none'; "
@@ -68,7 +69,9 @@ async def mail_preview(request: AdminRequest, post_id: str) -> Answer:
         "bytes": letter.html_bytes,
         "most": GMAIL_BYTES,
     }
-    return Page("texts/mail.html", f"Email of “{opened.values['title']}”", values)
+    return Page(
+        "texts/mail.html", words("Email of “%(title)s”", title=opened.values["title"]), values
+    )
 
 
 async def mail_page(request: AdminRequest, post_id: str) -> Answer:
@@ -133,9 +136,21 @@ def _reader(post: Record, chosen: str) -> Reader:
 
 
 def _sees(post: Record, reader: str) -> str:
-    label = _CHOICES["as"][reader]
+    is_paid = reader != "free"
     if is_open(post, _reader(post, reader)):
         if post["tiers"]:
-            return "A paid member with one of its tiers gets the whole post, others the beginning."
-        return f"A {label.lower()} gets the whole post."
-    return f"A {label.lower()} gets the beginning, followed by an invitation to join or upgrade."
+            return words(
+                "A paid member with one of its tiers gets the whole post, others the beginning."
+            )
+        return (
+            words("A paid member gets the whole post.")
+            if is_paid
+            else words("A free member gets the whole post.")
+        )
+    return (
+        words("A paid member gets the beginning, followed by an invitation to join or upgrade.")
+        if is_paid
+        else words(
+            "A free member gets the beginning, followed by an invitation to join or upgrade."
+        )
+    )

@@ -8,6 +8,7 @@ import msgspec
 
 from masthead.base import ids
 from masthead.base.email_address import normal_email
+from masthead.base.languages.words import words
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page
@@ -21,20 +22,20 @@ from masthead.features.members.collection import blog_members
 
 PER_PAGE: Final = 50
 FATES: Final = {
-    Fate.WAITING: ("info", "Waiting"),
-    Fate.SENT: ("good", "Sent"),
-    Fate.FAILED: ("bad", "Refused"),
-    Fate.UNCERTAIN: ("warn", "Uncertain"),
-    Fate.BOUNCED: ("bad", "Bounced"),
-    Fate.COMPLAINED: ("bad", "Reported as spam"),
-    Fate.UNSUBSCRIBED: ("draft", "Unsubscribed"),
+    Fate.WAITING: ("info", words("Waiting")),
+    Fate.SENT: ("good", words("Sent")),
+    Fate.FAILED: ("bad", words("Refused")),
+    Fate.UNCERTAIN: ("warn", words("Uncertain")),
+    Fate.BOUNCED: ("bad", words("Bounced")),
+    Fate.COMPLAINED: ("bad", words("Reported as spam")),
+    Fate.UNSUBSCRIBED: ("draft", words("Unsubscribed")),
 }
 """The kind of badge, and its words."""
 _WORDS: Final = {fate.value: words for fate, (_, words) in FATES.items()}
 
 
 class RecipientFilters(Filters, frozen=True):
-    picks = (Pick("state", "State of the email", "Everyone", _WORDS),)
+    picks = (Pick("state", words("State of the email"), words("Everyone"), _WORDS),)
 
     state: str = ""
     q: str = ""
@@ -70,7 +71,7 @@ async def recipients_page(request: AdminRequest, mailing_id: str) -> Answer:
             with_query(address, **parameters, after=found.older) if found.older else "",
         ),
     }
-    title = f"Recipients of “{mailing['subject']}”"
+    title = words("Recipients of “%(subject)s”", subject=mailing["subject"])
     return Page("mailings/recipients.html", title, values, fragment="mailings/_recipients.html")
 
 
@@ -85,7 +86,7 @@ async def _read(
         return _RecipientPage([each for each in among if fate in (None, each.fate)])
     if fate is Fate.WAITING:
         waiting = await recipients.waiting(*key, PER_PAGE + 1)
-        note = f"The next {PER_PAGE}." if len(waiting) > PER_PAGE else ""
+        note = words("The next %(per_page)s.", per_page=PER_PAGE) if len(waiting) > PER_PAGE else ""
         return _RecipientPage(waiting[:PER_PAGE], note=note)
     after = request.query.get("after", "")
     found = await recipients.page(*key, fate, after if ids.is_id(after) else "", limit=PER_PAGE + 1)

@@ -10,9 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import BadRequest, Conflict, Invalid, PlanTooSmall, WrongState
+from masthead.base.languages.words import counted, words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number as shown_number
 from masthead.faces.admin.forms import problem_of, summary
 from masthead.faces.admin.lists import with_query
 from masthead.faces.admin.moments import (
@@ -45,7 +47,7 @@ from masthead.outside.mail.wording import being_sent, where_stored
 NOW, LATER = "now", "later"
 AT: Final = "send_at"
 """The field of the time."""
-_TIMES: Final = {NOW: "Now", LATER: "At a time"}
+_TIMES: Final = {NOW: words("Now"), LATER: words("At a time")}
 _KEPT: Final = (
     "what",
     "publish_on",
@@ -84,11 +86,11 @@ async def mail_link(
     made = await mailings_of(request, text["id"])
     address = f"{section.url(text['id'])}/mail"
     if not made:
-        return address, "Email it to members…"
+        return address, words("Email it to members…")
     left = set(await newsletter_names(request)) - {each["newsletter"] for each in made}
     if left:
-        return address, "Email it to another newsletter…"
-    return f"{ADDRESS}/{made[0]['id']}", "Its mailing to members"
+        return address, words("Email it to another newsletter…")
+    return f"{ADDRESS}/{made[0]['id']}", words("Its mailing to members")
 
 
 def may_mail(section: Section, request: AdminRequest) -> bool:
@@ -111,7 +113,7 @@ async def mail_post(request: AdminRequest, post_id: str) -> Answer:
         made = await begin_mailing(request, post_id, choice.mail, at)
     except (PlanTooSmall, WrongState, Conflict) as error:
         raise Invalid({"newsletter": problem_of(error)}) from error
-    said = "The email is scheduled." if at else "Sending has begun."
+    said = words("The email is scheduled.") if at else words("Sending has begun.")
     return Redirect(f"{ADDRESS}/{made['id']}", said)
 
 
@@ -137,10 +139,10 @@ async def mail_test(request: AdminRequest, post_id: str) -> Answer:
         drawn = await letters.draw(request.tenant_id, post_id, me, trial)
     except Invalid as error:
         # An operator does not belong to the site's staff.
-        raise BadRequest(" ".join(each.message for each in error.problems.values())) from error
+        raise BadRequest(" ".join(str(each.message) for each in error.problems.values())) from error
     async with request.records.unit(request.caller) as unit:
         await letters.queue(unit, drawn)
-    said = being_sent(request.services.settings, "A test email", me)
+    said = being_sent(request.services.settings, words("A test email"), me)
     back = "mail" if post["status"] == PUBLISHED else "publish"
     kept = {name: request.form[name] for name in _KEPT if request.form.get(name)}
     return Redirect(with_query(f"{POSTS.url(post_id)}/{back}", **kept), said)
@@ -181,19 +183,21 @@ async def _page(request: AdminRequest, post: Record, choice: SendingChoice) -> P
         "first": f"{ADDRESS}/{first[0]['id']}" if first else "",
         "is_draft": post["status"] != PUBLISHED,
         "act": _button(choice, number) if number else "",
-        "problems": summary(request, {**FIELD_LABELS, AT: "Time"}),
+        "problems": summary(request, {**FIELD_LABELS, AT: words("Time")}),
     }
     return Page(
         "mailings/new.html",
-        f"Email: {post['title']}",
+        words("Email: %(title)s", title=post["title"]),
         values,
         fragment="mailings/_outcome.html",
     )
 
 
 def _button(choice: SendingChoice, number: int) -> str:
-    emails = "1 email" if number == 1 else f"{number:,} emails"
-    return f"Send {emails}" if choice.when == NOW else f"Schedule {emails}"
+    shown = {"count": shown_number(number)}
+    if choice.when == NOW:
+        return counted("Send %(count)s email", "Send %(count)s emails", number, **shown)
+    return counted("Schedule %(count)s email", "Schedule %(count)s emails", number, **shown)
 
 
 def _sentence(
@@ -206,15 +210,26 @@ def _sentence(
     newsletter: str,
 ) -> str:
     if first:
-        return f"{mailed_in_words(request, first[0], newsletter)} You can email a post only once."
+        mailed = mailed_in_words(request, first[0], newsletter)
+        once = words("You can email a post only once.")
+        return f"{mailed} {once}"
     if post["status"] != PUBLISHED:
-        return "This post is a draft. Publish it first; then you can email it, once."
+        return words("This post is a draft. Publish it first; then you can email it, once.")
     if not number:
         return nobody_in_words(choice.mail, newsletter)
-    when = "now" if choice.when == NOW else typed_in_words(request, choice.at)
-    whom = readers_in_words(choice.mail, number, newsletter)
-    more = "" if choice.when == NOW else " The list of recipients is made at that time."
-    return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once.{more}"
+    said = {
+        "subject": choice.mail.subject,
+        "members": readers_in_words(choice.mail, number, newsletter),
+    }
+    if choice.when == NOW:
+        return words("“%(subject)s” will be emailed now to %(members)s, once.", **said)
+    return words(
+        "“%(subject)s” will be emailed %(when)s to %(members)s, once. "
+        "The list of recipients is made "
+        "at that time.",
+        **said,
+        when=typed_in_words(request, choice.at),
+    )
 
 
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
@@ -222,16 +237,24 @@ def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> 
     name = newsletter or mailing["newsletter"]
     if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
         when = moment_in_words(request, mailing["scheduled_for"])
-        return (
-            f"It will be emailed to {name} {when}, or when it is published, if that is later. "
-            "You can cancel that on its page."
+        return words(
+            "It will be emailed to %(name)s %(when)s, or when it is published, if that "
+            "is later. You can cancel that on its page.",
+            name=name,
+            when=when,
         )
     if mailing["status"] not in ENDED:
-        return f"It is being emailed to {name}."
+        return words("It is being emailed to %(name)s.", name=name)
     if mailing["sent"] and where_stored(request.services.settings):
-        return (
-            f"Its emails to {mailing['sent']:,} readers of {name} were written to files, not sent."
+        return words(
+            "Its emails to %(sent)s readers of %(name)s were written to files, not sent.",
+            sent=shown_number(mailing["sent"]),
+            name=name,
         )
     if not mailing["sent"]:
-        return f"Its mailing to {name} ended as {mailing['status']}: nobody got it."
-    return f"It was emailed to {mailing['sent']:,} readers of {name}."
+        return words("Its mailing to %(name)s has ended, and nobody got it.", name=name)
+    return words(
+        "It was emailed to %(sent)s readers of %(name)s.",
+        sent=shown_number(mailing["sent"]),
+        name=name,
+    )

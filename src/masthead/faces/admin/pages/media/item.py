@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from masthead.base.errors import Forbidden, Invalid, Problem, TooLarge
+from masthead.base.languages.words import words
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.links.file_uses import USES
 from masthead.engine.records.collection import Collection, Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.environment import size_text
+from masthead.faces.admin.environment import day, size_text
 from masthead.faces.admin.forms import Ask, Form, Widget, problem_of, summary
 from masthead.faces.admin.pages.settings.subnav import WELCOME
 from masthead.faces.admin.pages.trash import restore_address
@@ -35,22 +36,30 @@ LARGE = "1200x0"
 MAX_USES = 20
 """The most uses of each kind in the list of places where an item is used."""
 
-_READERS = "Staff, and members who can read a text that uses it"
+_READERS = words("Staff, and members who can read a text that uses it")
 
 _FORM = Form(
     media,
     (
-        Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
+        Ask(
+            "alt",
+            words("Alt text"),
+            words("Describe the picture for people who can't see it."),
+            rows=3,
+        ),
         Ask(
             "caption",
-            "Caption",
-            "Shown below the picture when you insert it into a text from the library.",
+            words("Caption"),
+            words("Shown below the picture when you insert it into a text from the library."),
             rows=2,
         ),
         Ask(
             "private",
-            "Private",
-            "Guests can’t open it; staff can, and so can members who can read a text that uses it.",
+            words("Private"),
+            words(
+                "Guests can’t open it; staff can, and so can members who can "
+                "read a text that uses it."
+            ),
         ),
     ),
 )
@@ -82,21 +91,21 @@ class Detail(msgspec.Struct, frozen=True):
 
 async def save_item(request: AdminRequest, item_id: str) -> Answer:
     await request.records.update(request.caller, media, item_id, _FORM.given(request))
-    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", "Saved.")
+    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", words("Saved."))
 
 
 async def replace_form(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
     try:
         if not request.files:
-            raise Invalid({"file": Problem("validation_required", "Choose a file.")})
+            raise Invalid({"file": Problem("validation_required", words("Choose a file."))})
         upload = request.files[0]
         upload.field = "file"
         await replace_file(request.services, request.caller, item, upload)
     except (Invalid, TooLarge) as error:
         request.problems = {"file": problem_of(error)}
         return await item_page(request, item_id)
-    sentence = "The file is replaced. Every text that uses it shows the new one."
+    sentence = words("The file is replaced. Every text that uses it shows the new one.")
     return Redirect(_back(request) or f"{ADDRESS}/{item_id}", sentence)
 
 
@@ -104,13 +113,13 @@ async def delete_form(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
     detail = await detail_of(request, as_media(item))
     _check_may_change(detail)
-    title = f"Delete “{detail.item['filename']}”?"
+    title = words("Delete “%(filename)s”?", filename=detail.item["filename"])
     return Page("media/delete.html", title, {"detail": detail})
 
 
 async def delete_item(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.delete(request.caller, media, item_id)
-    sentence = f"“{item['filename'][:80]}” is in the trash."
+    sentence = words("“%(filename)s” is in the trash.", filename=item["filename"][:80])
     return Redirect(ADDRESS, sentence, undo=restore_address(item))
 
 
@@ -134,7 +143,7 @@ async def detail_of(request: AdminRequest, item: MediaRecord, back: str = "") ->
 async def item_page(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
     detail = await detail_of(request, as_media(item), _back(request))
-    labels = {"file": "File"} | {name: each.label for name, each in detail.fields.items()}
+    labels = {"file": words("File")} | {name: each.label for name, each in detail.fields.items()}
     values = {"detail": detail, "problems": summary(request, labels)}
     return Page("media/item.html", item["filename"], values, fragment="media/_detail.html")
 
@@ -148,7 +157,7 @@ def _back(request: AdminRequest) -> str:
 
 def _check_may_change(detail: Detail) -> None:
     if not detail.may_change:
-        raise Forbidden("Only its uploader, an editor or an owner can delete this file.")
+        raise Forbidden(words("Only its uploader, an editor or an owner can delete this file."))
 
 
 async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, str], ...]:
@@ -157,13 +166,13 @@ async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, s
     moment = request.local(item["created"])
     by = names.get(item["uploaded_by"], "")
     facts = [
-        ("Size", f"{sides}{size_text(item['size'])}"),
-        ("Type", item["mime_type"]),
-        ("Added", f"{moment.day} {moment:%b %Y}{f', {by}' if by else ''}"),
-        ("Opens for", "Everyone" if is_open(item) else _READERS),
+        (words("Size"), f"{sides}{size_text(item['size'])}"),
+        (words("Type"), item["mime_type"]),
+        (words("Added"), f"{day(moment)}{f', {by}' if by else ''}"),
+        (words("Opens for"), words("Everyone") if is_open(item) else _READERS),
     ]
     widths = widths_of(item["picture_sizes"])
-    return (*facts, ("Copies", ", ".join(map(str, widths)))) if widths else tuple(facts)
+    return (*facts, (words("Copies"), ", ".join(map(str, widths)))) if widths else tuple(facts)
 
 
 async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
@@ -177,19 +186,29 @@ async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
             request, section.kind.working_copies, item, "title", section.kind.pointer
         ):
             url = section.url(copy[section.kind.pointer])
-            found.setdefault(url, Use(copy["title"], url, "in changes that are not live yet"))
+            found.setdefault(
+                url, Use(copy["title"], url, words("in changes that are not live yet"))
+            )
     uses = list(found.values())
     uses += [
-        Use("The site’s settings") for _ in await _find_using(request, site_settings, item, "id")
+        Use(words("The site’s settings"))
+        for _ in await _find_using(request, site_settings, item, "id")
     ]
     for person in await _find_using(request, superusers, item, "name"):
-        uses.append(Use(f"The picture of {person['name'] or 'an account'}"))
+        uses.append(
+            Use(words("The picture of %(name)s", name=person["name"] or words("an account")))
+        )
     for text in await _find_using(request, welcome_emails, item, "kind"):
         uses.append(
-            Use(f"The welcome email for {text['kind']} members", f"{WELCOME}/{text['kind']}")
+            Use(
+                words("The welcome email for paid members")
+                if text["kind"] == "paid"
+                else words("The welcome email for free members"),
+                f"{WELCOME}/{text['kind']}",
+            )
         )
     for product in await _find_using(request, products, item, "name"):
-        uses.append(Use(f"The product {product['name']}"))
+        uses.append(Use(words("The product %(name)s", name=product["name"])))
     return uses
 
 

@@ -9,11 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, MastheadError, NotFound
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals, has_item
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.lists import ListPage, Pick, Search, read_page
 from masthead.faces.admin.pages.media.item import ADDRESS, Detail, detail_of, thumb_of
 from masthead.faces.admin.request import AdminRequest
@@ -27,28 +29,31 @@ CHOICES_PER_PAGE = 12
 MAX_FILES = 4
 """How many of the largest files a form without script may hold; more of smaller ones."""
 TYPES = {
-    "image": "Pictures",
-    "video": "Videos",
-    "audio": "Audio",
-    "application": "Documents",
-    "text": "Texts",
+    "image": words("Pictures"),
+    "video": words("Videos"),
+    "audio": words("Audio"),
+    "application": words("Documents"),
+    "text": words("Texts"),
 }
 
 
 class MediaList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Media"
+    title = words("Media")
     collection = media
     template = "media/_list.html"
     page = "media/library.html"
-    search = Search("Search names, alt texts and captions", "Search media")
+    search = Search(words("Search names, alt texts and captions"), words("Search media"))
     picks = (
-        Pick("type", "Type", "Any type", TYPES),
-        Pick("use", "Use", "Used or not", {"unused": "Unused"}),
-        Pick("alt", "Alt text", "Any alt text", {"missing": "Missing"}),
+        Pick("type", words("Type"), words("Any type"), TYPES),
+        Pick("use", words("Use"), words("Used or not"), {"unused": words("Unused")}),
+        Pick("alt", words("Alt text"), words("Any alt text"), {"missing": words("Missing")}),
     )
     choices = (("view", ("list",)),)
-    no_match = ("No file matches", "No file matches. Try fewer filters or other words.")
+    no_match = (
+        words("No file matches"),
+        words("No file matches. Try fewer filters or other words."),
+    )
     per_page = PER_PAGE
 
     q: str = ""
@@ -124,8 +129,10 @@ async def upload_form(request: AdminRequest) -> Answer:
         except MastheadError as error:
             refused.append(Refused(upload.filename, reason_of(error)))
     if not request.files:
-        refused.append(Refused("No file", "Choose at least one."))
-    said = f"{stored} file{'' if stored == 1 else 's'} uploaded." if stored else ""
+        refused.append(Refused(words("No file"), words("Choose at least one.")))
+    said = (
+        counted("%(number)s file uploaded.", "%(number)s files uploaded.", stored) if stored else ""
+    )
     if not refused:
         return Redirect(ADDRESS, said)
     page = await MediaList.show(request)
@@ -137,7 +144,7 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
     """One file, from the library, the editor, or the choice of a picture."""
     upload = next((each for each in form.files if each.field == "file"), None)
     if upload is None:
-        raise BadRequest("The request contains no file.")
+        raise BadRequest(words("The request contains no file."))
     given = {name: value for name, value in form.fields if name == "alt"}
     return JsonAnswer(
         dict(picture_of(request, as_media(await _store_file(request, upload, given))))
@@ -158,7 +165,9 @@ async def choices(request: AdminRequest) -> Answer:
     items, pager = page or ([], None)
     tiles = [(_tile(each), picture_of(request, as_media(each))) for each in items]
     values = {"tiles": tiles, "pager": pager, "q": filters.q}
-    return Page("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
+    return Page(
+        "media/_choices.html", words("Choose a picture"), values, fragment="media/_choices.html"
+    )
 
 
 async def _read_chosen(request: AdminRequest, item_id: str, filters: MediaList) -> Detail | None:
@@ -180,7 +189,7 @@ async def _store_file(request: AdminRequest, upload: Upload, given: Mapping[str,
 def reason_of(error: MastheadError) -> str:
     """Beside the name of a file that was refused."""
     if isinstance(error, Invalid):
-        return " ".join(problem.message for problem in error.problems.values())
+        return " ".join(str(problem.message) for problem in error.problems.values())
     return str(error)
 
 
@@ -191,8 +200,8 @@ def _tile(item: Record) -> Record:
 
 def _use(item: MediaRecord) -> str:
     if item["uses"]:
-        return "1 use" if item["uses"] == 1 else f"{item['uses']:,} uses"
-    return "In a change" if item["draft_uses"] else "Unused"
+        return counted("%(count)s use", "%(count)s uses", item["uses"], count=number(item["uses"]))
+    return words("In a change") if item["draft_uses"] else words("Unused")
 
 
 def picture_of(request: AdminRequest, item: MediaRecord) -> dict[str, Any]:

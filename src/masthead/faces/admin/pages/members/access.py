@@ -8,6 +8,7 @@ from typing import Any
 
 from masthead.base import clock
 from masthead.base.errors import BadRequest, Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.pages.members.listing import ADDRESS
 from masthead.faces.admin.request import AdminRequest
@@ -15,27 +16,27 @@ from masthead.features.members.record_view import MemberRecord
 from masthead.features.payments.access import end_access, give_access
 
 LEVEL, UNTIL = "access_tier_id", "access_until"
-LABELS = {LEVEL: "Tier", UNTIL: "Last day"}
-_NO_DAY = Problem("validation_invalid_date", "Choose a day.")
-_PAST = Problem("validation_past", "Choose a day that is not over.")
-_UNKNOWN = Problem("validation_missing_rel_records", "Choose one of the tiers.")
+LABELS = {LEVEL: words("Tier"), UNTIL: words("Last day")}
+_NO_DAY = Problem("validation_invalid_date", words("Choose a day."))
+_PAST = Problem("validation_past", words("Choose a day that is not over."))
+_UNKNOWN = Problem("validation_missing_rel_records", words("Choose one of the tiers."))
 
 
 async def change_access(request: AdminRequest, member_id: str) -> Answer:
     action = request.form.get("do", "")
     if action not in ("give", "end"):
-        raise BadRequest("Choose what to do with the access.")
+        raise BadRequest(words("Choose what to do with the access."))
     until = _end_of_day(request) if action == "give" else ""
     level = request.form.get(LEVEL, "")
     async with request.records.unit(request.caller) as unit:
         if action == "end":
             await end_access(unit, member_id)
-            return Redirect(f"{ADDRESS}/{member_id}", "The complimentary access has ended.")
+            return Redirect(f"{ADDRESS}/{member_id}", words("The complimentary access has ended."))
         try:
             await give_access(unit, member_id, until=until, tier_id=level)
         except Invalid as error:
             raise Invalid({LEVEL: _UNKNOWN}) from error
-    return Redirect(f"{ADDRESS}/{member_id}", "The access is given.")
+    return Redirect(f"{ADDRESS}/{member_id}", words("The access is given."))
 
 
 def access_values(

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import Conflict, NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
+from masthead.faces.admin.environment import day, number
 from masthead.faces.admin.pages.members.download import csv_lines
 from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
 from masthead.faces.admin.pages.members.listing import STATUSES, TIERS
@@ -52,11 +54,11 @@ NEWEST = 10
 LONGEST_CELL = 80
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 STATES = {
-    UPLOADED: ("draft", "Not started"),
-    QUEUED: ("info", "Waiting"),
-    RUNNING: ("info", "Running"),
-    DONE: ("good", "Done"),
-    FAILED: ("bad", "Failed"),
+    UPLOADED: ("draft", words("Not started")),
+    QUEUED: ("info", words("Waiting")),
+    RUNNING: ("info", words("Running")),
+    DONE: ("good", words("Done")),
+    FAILED: ("bad", words("Failed")),
 }
 
 
@@ -104,7 +106,7 @@ async def import_page(request: AdminRequest, import_id: str) -> Answer:
         return await _mapping_page(request, run, head, Typed(ColumnChoice(chosen_columns(run))))
     values = {"run": run, **_report(request, run), "back": ADDRESS}
     return Page(
-        "members/import-run.html", "Import members", values, fragment="members/_import.html"
+        "members/import-run.html", words("Import members"), values, fragment="members/_import.html"
     )
 
 
@@ -133,7 +135,7 @@ async def discard(request: AdminRequest, import_id: str) -> Answer:
         await discard_list(request.records, request.caller, import_id)
     except Conflict as error:
         return Redirect(f"{ADDRESS}/{import_id}", str(error))
-    return Redirect(ADDRESS, "The import is deleted, with its file.")
+    return Redirect(ADDRESS, words("The import is deleted, with its file."))
 
 
 async def download_errors(request: AdminRequest, import_id: str) -> Answer:
@@ -154,16 +156,18 @@ async def upload_form(request: AdminRequest, problem: str = "") -> Answer:
         "back": MEMBERS,
     }
     status = 422 if problem else 200
-    return Page("members/import.html", "Import members", values, status=status)
+    return Page("members/import.html", words("Import members"), values, status=status)
 
 
 def _line(run: Record) -> Record:
-    parts = [
-        f"{run[name]:,} {word}"
-        for name, word in (("added", "added"), ("changed", "updated"), ("refused", "with errors"))
-        if run[name]
-    ]
-    return run | {"summary": ", ".join(parts) or f"{run['rows']:,} rows"}
+    said = (
+        ("added", words("%(number)s added", number=number(run["added"]))),
+        ("changed", words("%(number)s updated", number=number(run["changed"]))),
+        ("refused", words("%(number)s with errors", number=number(run["refused"]))),
+    )
+    parts = [str(each) for name, each in said if run[name]]
+    rows = words("%(number)s rows", number=number(run["rows"]))
+    return run | {"summary": ", ".join(parts) or rows}
 
 
 async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Page:
@@ -173,7 +177,7 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
         "run": run,
         "preview": preview,
         "delimiter": DELIMITERS.get(run["delimiter"], run["delimiter"]),
-        "fields": {"": "Leave out", **FIELDS},
+        "fields": {"": words("Leave out"), **FIELDS},
         "label": chosen.label,
         "problem": choice.problem or ("" if "email" in chosen.columns else NO_EMAIL),
         "label_problem": choice.label_problem,
@@ -185,7 +189,7 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
         "back": ADDRESS,
     }
     status = 200 if choice.is_valid else 422
-    return Page("members/import-columns.html", "Import members", values, status=status)
+    return Page("members/import-columns.html", words("Import members"), values, status=status)
 
 
 def _preview(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Preview:
@@ -228,10 +232,10 @@ def _shown(request: AdminRequest, row: MemberRow) -> dict[str, str]:
         "name": values.get("name", ""),
         "note": _short(values.get("note", "")),
         "labels": ", ".join(values.get("labels", [])),
-        "newsletter": "Yes" if values.get("newsletter") else "No",
+        "newsletter": words("Yes") if values.get("newsletter") else words("No"),
         "tier": TIERS[values.get("tier", "free")],
         "status": STATUSES[values.get("status", "active")],
-        "created": f"{joined.day} {joined:%b %Y}" if joined else "Today",
+        "created": day(joined) if joined else words("Today"),
     }
 
 
@@ -250,10 +254,10 @@ def _report(request: AdminRequest, run: Record) -> dict[str, Any]:
         "state": state,
         "is_over": run["status"] in (DONE, FAILED),
         "tally": [
-            ("Added", run["added"]),
-            ("Updated", run["changed"]),
-            ("Without change", run["unchanged"]),
-            ("With errors", run["refused"]),
+            (words("Added"), run["added"]),
+            (words("Updated"), run["changed"]),
+            (words("Without change"), run["unchanged"]),
+            (words("With errors"), run["refused"]),
         ],
         "problems": problems[:SHOWN_PROBLEMS],
         "problem_count": len(problems),

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.errors import BadRequest, Invalid
+from masthead.base.languages.words import both_numbers, counted, words
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals, has_item, newer
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search, sorted_words
@@ -28,47 +30,55 @@ from masthead.features.undo.undoing import Steps
 
 ADDRESS = "/admin/members"
 PER_PAGE = 50
-TIERS = {"free": "Free", "paid": "Paid"}
-STATUSES = {"active": "Active", "past_due": "Payment late", "cancelled": "Cancelled"}
+TIERS = {"free": words("Free"), "paid": words("Paid")}
+STATUSES = {
+    "active": words("Active"),
+    "past_due": words("Payment late"),
+    "cancelled": words("Cancelled"),
+}
 _BADGES = {"active": "good", "past_due": "warn", "cancelled": "bad"}
 STATES = {name: (_BADGES[name], words) for name, words in STATUSES.items()}
 """The kind of badge, and its words."""
-NEWSLETTER = {"yes": "Gets the newsletter", "no": "Without newsletter"}
-JOINED = {"7": "In 7 days", "30": "In 30 days", "365": "In a year"}
+NEWSLETTER = {"yes": words("Gets the newsletter"), "no": words("Without newsletter")}
+JOINED = {"7": words("In 7 days"), "30": words("In 30 days"), "365": words("In a year")}
 MAX_LABELS = 200
 """In the filter: the first of the alphabet."""
-LABELS_HELP = (
+LABELS_HELP = words(
     "Separated by commas. Only staff see them. An export of the person's data includes them."
 )
 
 NEW_FORM = Form(
     blog_members,
     (
-        Ask("email", "Email address"),
-        Ask("name", "Name"),
-        Ask("tier", "Tier", choices=TIERS),
-        Ask("newsletter", "Newsletter", "Only with their consent."),
-        Ask("consent_source", "How did they agree?", "For example: a card at the counter."),
-        Ask("labels", "Labels", LABELS_HELP),
+        Ask("email", words("Email address")),
+        Ask("name", words("Name")),
+        Ask("tier", words("Tier"), choices=TIERS),
+        Ask("newsletter", words("Newsletter"), words("Only with their consent.")),
+        Ask(
+            "consent_source",
+            words("How did they agree?"),
+            words("For example: a card at the counter."),
+        ),
+        Ask("labels", words("Labels"), LABELS_HELP),
     ),
 )
 
 
 class MemberList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Members"
+    title = words("Members")
     collection = blog_members
     names = frozenset(
         {"email", "name", "tier", "tier_id", "status", "newsletter", "labels", "created"}
     )
     template = "members/_list.html"
     page = "members/list.html"
-    search = Search("Search names and addresses", "Search members")
+    search = Search(words("Search names and addresses"), words("Search members"))
     picks = (
-        Pick("tier", "Tier", "Any tier", TIERS),
-        Pick("status", "Status", "Any status", STATUSES),
-        Pick("newsletter", "Newsletter", "Newsletter", NEWSLETTER),
-        Pick("joined", "Joined", "Joined any time", JOINED),
+        Pick("tier", words("Tier"), words("Any tier"), TIERS),
+        Pick("status", words("Status"), words("Any status"), STATUSES),
+        Pick("newsletter", words("Newsletter"), words("Newsletter"), NEWSLETTER),
+        Pick("joined", words("Joined"), words("Joined any time"), JOINED),
     )
     choices = (("sort", ("created",)),)
     per_page = PER_PAGE
@@ -116,9 +126,11 @@ class MemberList(ListPage, frozen=True):
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         labels = await _labels(request, self.label)
-        by_label = (Pick("label", "Label", "Any label", labels),) if labels else ()
+        by_label = (Pick("label", words("Label"), words("Any label"), labels),) if labels else ()
         levels = await level_names(request)
-        by_level = (Pick("level", "Paid tier", "Any paid tier", levels),) if levels else ()
+        by_level = (
+            (Pick("level", words("Paid tier"), words("Any paid tier"), levels),) if levels else ()
+        )
         return {
             "tiers": TIERS,
             "levels": levels,
@@ -144,10 +156,10 @@ def may_change(request: AdminRequest) -> bool:
 async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
     """From counters."""
     wanted = {
-        "Free": equals("tier", "free"),
-        "Paid": equals("tier", "paid"),
-        "Payment late": equals("status", "past_due"),
-        "Newsletter": equals("newsletter", True),
+        words("Free"): equals("tier", "free"),
+        words("Paid"): equals("tier", "paid"),
+        words("Payment late"): equals("status", "past_due"),
+        words("Newsletter"): equals("newsletter", True),
     }
     counts = request.records.counts
     found = [
@@ -156,7 +168,7 @@ async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
     ]
     since = f"{request.now.astimezone(UTC) - timedelta(days=29):%Y-%m-%d}"
     joined = await counts.by_day(request.caller, blog_members, (MEMBERS_JOINED,), since)
-    return [*found, ("New in 30 days", sum(sum(days.values()) for days in joined.values()))]
+    return [*found, (words("New in 30 days"), sum(sum(days.values()) for days in joined.values()))]
 
 
 async def _labels(request: AdminRequest, chosen: str) -> dict[str, str]:
@@ -169,7 +181,7 @@ async def _labels(request: AdminRequest, chosen: str) -> dict[str, str]:
 async def new_member_form(request: AdminRequest) -> Answer:
     request.records.check_may_create(request.caller, blog_members)
     values = {**NEW_FORM.values(request), "back": ADDRESS}
-    return Page("members/new.html", "Add a member", values)
+    return Page("members/new.html", words("Add a member"), values)
 
 
 async def new_member(request: AdminRequest) -> Answer:
@@ -178,10 +190,19 @@ async def new_member(request: AdminRequest) -> Answer:
     if given.get("consent_source"):
         stamped |= {"consent_at": clock.to_text(request.records.clock())}
     member = await request.records.create(request.caller, blog_members, given, stamped=stamped)
-    return Redirect(f"{ADDRESS}/{member['id']}", "The member is added.")
+    return Redirect(f"{ADDRESS}/{member['id']}", words("The member is added."))
 
 
-_DONE = {"label": "have the label", "unlabel": "no longer have the label"}
+_DONE = {
+    "label": both_numbers(
+        "%(count)s member has the label “%(label)s”.",
+        "%(count)s members have the label “%(label)s”.",
+    ),
+    "unlabel": both_numbers(
+        "%(count)s member no longer has the label “%(label)s”.",
+        "%(count)s members no longer have the label “%(label)s”.",
+    ),
+}
 
 
 async def change_members(request: AdminRequest) -> Answer:
@@ -191,10 +212,10 @@ async def change_members(request: AdminRequest) -> Answer:
     filters = MemberList.of(form)
     action, label = form.get("action", ""), form.get("label_name", "").strip()
     if action not in _DONE:
-        raise BadRequest("Choose what to do with the selected members.")
+        raise BadRequest(words("Choose what to do with the selected members."))
     chosen = await read_selection(request, filters.listing(request))
     if not chosen.ids:
-        return Redirect(filters.url(), "No member was selected.")
+        return Redirect(filters.url(), words("No member was selected."))
     if not label:
         return _question(filters, chosen)
     steps = Steps(request.caller, blog_members, ("labels",))
@@ -209,10 +230,9 @@ async def change_members(request: AdminRequest) -> Answer:
         if problem is None:
             raise
         return _question(filters, chosen, label, problem.message)
-    changed = steps.count
-    noun = "1 member" if changed == 1 else f"{changed:,} members"
-    verb = _DONE[action] if changed != 1 else _DONE[action].replace("have", "has", 1)
-    return Redirect(filters.url(), f"{noun} {verb} “{label}”.", undo=undo_address(steps))
+    one, many = _DONE[action]
+    said = counted(one, many, steps.count, count=number(steps.count), label=label)
+    return Redirect(filters.url(), said, undo=undo_address(steps))
 
 
 def _question(filters: MemberList, chosen: Selection, label: str = "", problem: str = "") -> Page:
@@ -224,7 +244,7 @@ def _question(filters: MemberList, chosen: Selection, label: str = "", problem: 
         "back": filters.url(),
     }
     status = 422 if problem else 200
-    return Page("members/label.html", "Label these members", values, status)
+    return Page("members/label.html", words("Label these members"), values, status)
 
 
 async def _relabel_one(

@@ -9,11 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base import clock
+from masthead.base.languages.moments import Day
+from masthead.base.languages.translators import spoken_now
+from masthead.base.languages.words import marked, words, words_in
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.conditions import equals
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.environment import clock_time, items_of
+from masthead.faces.admin.environment import clock_time, items_of, short_day
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.languages import language_choices
 from masthead.faces.admin.levels import level_names
@@ -30,6 +33,7 @@ from masthead.faces.admin.pages.members.listing import (
 )
 from masthead.faces.admin.pages.members.privacy import requests_of
 from masthead.faces.admin.pages.members.stopped import STOPPED
+from masthead.faces.admin.pages.shop import STATES as ORDERS
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.reader.prices import price_text
@@ -52,45 +56,42 @@ from masthead.outside.mail.outbox import RETENTION
 from masthead.outside.mail.wording import where_stored
 
 _ASKS = (
-    Ask("name", "Name"),
-    Ask("tier", "Tier", choices=TIERS),
-    Ask("tier_id", "Which paid tier", "The next report of a payment sets it, too."),
-    Ask("status", "Status", choices=STATUSES),
-    Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
-    Ask("labels", "Labels", LABELS_HELP),
-    Ask("language", "Language", "Of emails to the member and the pages of the account."),
+    Ask("name", words("Name")),
+    Ask("tier", words("Tier"), choices=TIERS),
+    Ask("tier_id", words("Which paid tier"), words("The next report of a payment sets it, too.")),
+    Ask("status", words("Status"), choices=STATUSES),
+    Ask("newsletter", words("Newsletter"), words("Off: no newsletter at all.")),
+    Ask("labels", words("Labels"), LABELS_HELP),
+    Ask(
+        "language",
+        words("Language"),
+        words("Of emails to the member and the pages of the account."),
+    ),
     Ask(
         "note",
-        "Note",
-        "Only staff see this. An export of the person's data includes it.",
+        words("Note"),
+        words("Only staff see this. An export of the person's data includes it."),
         rows=3,
     ),
 )
 NEWEST = 20
 """The most entries of each kind."""
 KINDS = {
-    "": "Everything",
-    "changes": "Changes",
-    "orders": "Orders",
-    "comments": "Comments",
-    "mails": "Emails",
-}
-_ORDER_BADGES = {
-    "paid": "good",
-    "shipped": "good",
-    "pending": "warn",
-    "refunded": "draft",
-    "cancelled": "bad",
+    "": words("Everything"),
+    "changes": words("Changes"),
+    "orders": words("Orders"),
+    "comments": words("Comments"),
+    "mails": words("Emails"),
 }
 _QUOTED = 160
 _CHANGES = {
-    "tier": "Changed from {was} to {now}",
-    "status": "Became {now}, was {was}",
-    "newsletter": "Turned the newsletter {now}",
-    "email": "The email address changed",
-    "name": "The name changed",
-    "labels": "The labels changed",
-    "note": "The note changed",
+    "tier": marked("Changed from %(was)s to %(now)s"),
+    "status": marked("Became %(now)s, was %(was)s"),
+    "newsletter": marked("Turned the newsletter %(now)s"),
+    "email": marked("The email address changed"),
+    "name": marked("The name changed"),
+    "labels": marked("The labels changed"),
+    "note": marked("The note changed"),
 }
 _ICONS = {
     "tier": "credit-card",
@@ -101,55 +102,75 @@ _ICONS = {
     "labels": "tag",
     "note": "file-text",
 }
-_BY = {"member": "by the member", "key": "by an API key", "operator": "by an operator"}
-_FORMER = "by a former member of the staff"
+_BY = {
+    "member": words("by the member"),
+    "key": words("by an API key"),
+    "operator": words("by an operator"),
+}
+_FORMER = words("by a former member of the staff")
 MAIL_WORDS = {
-    "already_member": "a sign-in link, after signing up again",
-    "comment_answered": "a reply to a comment",
-    "comment_posted": "a comment on one of their posts",
-    "confirm_email": "a link to confirm a new address",
-    "confirm_sign_up": "a link to confirm the sign-up",
-    "email_changed": "that the address was changed",
-    "email_in_use": "that the address is in use",
-    "factors_changed": "that second factors have changed",
-    "new_browser": "that a new browser has signed in",
-    "invitation": "an invitation to the staff",
-    "mailing_failed": "that a mailing failed",
-    "mailing_paused": "that a mailing was paused",
-    "newsletter_test": "a test of a newsletter",
-    "gift_bought": "the code of a gift to hand over",
-    "gift_given": "the code of a gift",
-    "post_ready": "that a draft is ready for review",
-    "post_sent_back": "that a draft was sent back",
-    "privacy_deletion": "that an erasure is scheduled",
-    "privacy_export_ready": "a link to an export of the data",
-    "privacy_receipt": "the receipt of an erasure",
-    "reset_password": "a link for a new password",
-    "sign_in": "a sign-in link",
-    "domain_unproven": "that the site's domain lacks its proof",
-    "site_export": "the result of an export of the site",
-    "site_suspended": "that the site was suspended",
-    "staff_code": "a code for signing in",
-    "test_mail": "a test email",
-    "verify_email": "a link to confirm the address",
-    "webhook_disabled": "that a webhook was turned off",
-    "welcome_email_test": "a test of a welcome email",
-    "welcome_paid": "a welcome as a paid member",
+    "already_member": words("a sign-in link, after signing up again"),
+    "comment_answered": words("a reply to a comment"),
+    "comment_posted": words("a comment on one of their posts"),
+    "confirm_email": words("a link to confirm a new address"),
+    "confirm_sign_up": words("a link to confirm the sign-up"),
+    "email_changed": words("that the address was changed"),
+    "email_in_use": words("that the address is in use"),
+    "factors_changed": words("that second factors have changed"),
+    "new_browser": words("that a new browser has signed in"),
+    "invitation": words("an invitation to the staff"),
+    "mailing_failed": words("that a mailing failed"),
+    "mailing_paused": words("that a mailing was paused"),
+    "newsletter_test": words("a test of a newsletter"),
+    "gift_bought": words("the code of a gift to hand over"),
+    "gift_given": words("the code of a gift"),
+    "post_ready": words("that a draft is ready for review"),
+    "post_sent_back": words("that a draft was sent back"),
+    "privacy_deletion": words("that an erasure is scheduled"),
+    "privacy_export_ready": words("a link to an export of the data"),
+    "privacy_receipt": words("the receipt of an erasure"),
+    "reset_password": words("a link for a new password"),
+    "sign_in": words("a sign-in link"),
+    "domain_unproven": words("that the site's domain lacks its proof"),
+    "site_export": words("the result of an export of the site"),
+    "site_suspended": words("that the site was suspended"),
+    "staff_code": words("a code for signing in"),
+    "test_mail": words("a test email"),
+    "verify_email": words("a link to confirm the address"),
+    "webhook_disabled": words("that a webhook was turned off"),
+    "welcome_email_test": words("a test of a welcome email"),
+    "welcome_paid": words("a welcome as a paid member"),
 }
 """Words for emails, by template."""
-_OUTCOMES = {WAITING: "waiting to be sent", SENT: "sent", FAILED: "could not be delivered"}
-_STORED = {**_OUTCOMES, WAITING: "waiting to be written", SENT: "written to a file, not sent"}
+_OUTCOMES = {
+    WAITING: words("waiting to be sent"),
+    SENT: words("sent"),
+    FAILED: words("could not be delivered"),
+}
+_STORED = {
+    **_OUTCOMES,
+    WAITING: words("waiting to be written"),
+    SENT: words("written to a file, not sent"),
+}
 """Without a mail server."""
 _FATES = {
-    Fate.WAITING: "waiting to be sent",
-    Fate.SENT: "sent",
-    Fate.FAILED: "refused by the mail server",
-    Fate.UNCERTAIN: "may or may not have been sent",
-    Fate.BOUNCED: "bounced",
-    Fate.COMPLAINED: "reported as spam",
-    Fate.UNSUBSCRIBED: "not sent: unsubscribed before",
+    Fate.WAITING: words("waiting to be sent"),
+    Fate.SENT: words("sent"),
+    Fate.FAILED: words("refused by the mail server"),
+    Fate.UNCERTAIN: words("may or may not have been sent"),
+    Fate.BOUNCED: words("bounced"),
+    Fate.COMPLAINED: words("reported as spam"),
+    Fate.UNSUBSCRIBED: words("not sent: unsubscribed before"),
 }
-_WORDS = {"past_due": "past due"}
+_VALUES = {
+    "past_due": words("past due"),
+    "active": words("active"),
+    "cancelled": words("cancelled"),
+    "free": words("free"),
+    "paid": words("paid"),
+    "on": words_in("newsletter", "on"),
+    "off": words_in("newsletter", "off"),
+}
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -170,7 +191,7 @@ async def _form(request: AdminRequest, member: Record) -> Form:
     """With the tiers and the languages of the site, if it has any."""
     names = await level_names(request)
     choices = {
-        "tier_id": {"": "None", **names} if names else {},
+        "tier_id": {"": words("None"), **names} if names else {},
         "language": language_choices(request, member["language"]),
     }
     asks = (replace(each, choices=choices.get(each.name, each.choices)) for each in _ASKS)
@@ -188,7 +209,7 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
         # The page hides the choice then.
         given.pop("tier_id", None)
     await request.records.update(request.caller, blog_members, member_id, given)
-    return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
+    return Redirect(f"{ADDRESS}/{member_id}", words("Saved."))
 
 
 async def sign_out(request: AdminRequest, member_id: str) -> Answer:
@@ -199,7 +220,7 @@ async def sign_out(request: AdminRequest, member_id: str) -> Answer:
     )
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end_all(blog_members, member, by=request.caller)
-    return Redirect(f"{ADDRESS}/{member_id}", "The member is signed out everywhere.")
+    return Redirect(f"{ADDRESS}/{member_id}", words("The member is signed out everywhere."))
 
 
 def _stopped(request: AdminRequest, member: MemberRecord) -> dict[str, str] | None:
@@ -216,14 +237,14 @@ async def member_page(request: AdminRequest, member_id: str) -> Answer:
     kind = kind if kind in KINDS else ""
     bought = await _of_member(request, orders, member_id)
     since = request.local(member["created"])
-    badge, words = STATES[member["status"]]
+    badge, said = STATES[member["status"]]
     names = await level_names(request)
     tier = names.get(member["tier_id"]) or TIERS[member["tier"]]
     values = {
         "member": member,
         "labels": items_of(member["labels"]),
-        "badge_of": (badge, f"{tier}, {words.lower()}"),
-        "since": f"Member since {since.day} {since:%B %Y}",
+        "badge_of": (badge, f"{tier}, {said}"),
+        "since": words("Member since %(day)s", day=Day(since)),
         "initials": _initials(member),
         "stopped": _stopped(request, member),
         "agreed": _agreed(request, member),
@@ -231,7 +252,7 @@ async def member_page(request: AdminRequest, member_id: str) -> Answer:
         "kinds": KINDS,
         "kind": kind,
         "orders": [each | {"what": _what(each)} for each in bought],
-        "order_badges": _ORDER_BADGES,
+        "order_badges": ORDERS,
         **(await _form(request, member)).values(request, member, labels=ACCESS_LABELS),
         **access_values(request, member, names),
         "may_change": may_change(request),
@@ -254,8 +275,8 @@ def _agreed(request: AdminRequest, member: MemberRecord) -> dict[str, str]:
 
 
 def _initials(member: MemberRecord) -> str:
-    words = (member["name"] or member["email"]).partition("@")[0].replace(".", " ").split()
-    return "".join(each[0] for each in words[:2]).upper()
+    names = (member["name"] or member["email"]).partition("@")[0].replace(".", " ").split()
+    return "".join(each[0] for each in names[:2]).upper()
 
 
 async def _of_member(request: AdminRequest, collection: Collection, member_id: str) -> list[Record]:
@@ -283,7 +304,7 @@ async def _history(
         changes = await _of_member(request, member_history, member["id"])
         names = await staff_names(request) if any(each["account_id"] for each in changes) else {}
         found += [_changed(request, each, names) for each in changes]
-        found.append(_entry(request, member["created"], "user", "Joined"))
+        found.append(_entry(request, member["created"], "user", words("Joined")))
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
@@ -296,7 +317,7 @@ async def _comments(request: AdminRequest, member_id: str) -> list[Entry]:
             each["created"],
             _when(request, each["created"]),
             "message-square",
-            "Commented on",
+            words("Commented on"),
             f"/admin/comments/{each['id']}",
             titles.get(each["post_id"], ""),
             short(each["body"], _QUOTED),
@@ -306,16 +327,23 @@ async def _comments(request: AdminRequest, member_id: str) -> list[Entry]:
 
 
 def _bought(request: AdminRequest, order: Record) -> Entry:
-    price = price_text(int(order["total"]), order["currency"], "en")
-    text = f"Ordered for {price}: {order['status']}"
+    price = price_text(int(order["total"]), order["currency"], spoken_now().spoken)
+    _, status = ORDERS[order["status"]]
+    text = words("Ordered for %(price)s: %(status)s", price=price, status=status)
     return _entry(request, order["created"], "shopping-bag", text)
 
 
 def _mailed(request: AdminRequest, mail: Record) -> Entry:
-    what = MAIL_WORDS.get(mail["template"], "an email")
+    what = MAIL_WORDS.get(mail["template"], words("an email"))
     state = FAILED if _is_lost(request, mail) else mail["state"]
     outcomes = _STORED if where_stored(request.services.settings) else _OUTCOMES
-    return _entry(request, mail["created"], "send", f"Email: {what}", note=outcomes.get(state, ""))
+    return _entry(
+        request,
+        mail["created"],
+        "send",
+        words("Email: %(what)s", what=what),
+        note=outcomes.get(state, ""),
+    )
 
 
 async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
@@ -325,7 +353,7 @@ async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
             each.at,
             _when(request, each.at),
             "send",
-            "Welcome email:" if each.kind == WELCOME else "Newsletter:",
+            words("Welcome email:") if each.kind == WELCOME else words("Newsletter:"),
             f"/admin/mailings/{each.mailing_id}" if may_change(request) else "",
             each.subject,
             each.reply,
@@ -342,8 +370,8 @@ def _is_lost(request: AdminRequest, mail: Record) -> bool:
 
 
 def _changed(request: AdminRequest, change: Record, names: Mapping[str, str]) -> Entry:
-    words = {name: _WORDS.get(change[name], change[name]) for name in ("was", "now")}
-    text = _CHANGES[change["what"]].format(**words)
+    values = {name: _VALUES.get(change[name], change[name]) for name in ("was", "now")}
+    text = words(_CHANGES[change["what"]], **values)
     return _entry(request, change["created"], _ICONS[change["what"]], text, note=_by(change, names))
 
 
@@ -354,7 +382,7 @@ def _by(change: Record, names: Mapping[str, str]) -> str:
     if not change["account_id"]:
         return ""
     name = names.get(change["account_id"])
-    return f"by {name}" if name else _FORMER
+    return words("by %(name)s", name=name) if name else _FORMER
 
 
 def _entry(request: AdminRequest, at: str, icon: str, text: str, *, note: str = "") -> Entry:
@@ -364,9 +392,9 @@ def _entry(request: AdminRequest, at: str, icon: str, text: str, *, note: str = 
 def _when(request: AdminRequest, at: str) -> str:
     moment: datetime = request.local(at)
     if moment.date() == request.now.date():
-        return f"Today {moment:%H:%M}"
+        return words("Today %(time)s", time=f"{moment:%H:%M}")
     if moment.year == request.now.year:
-        return f"{moment.day} {moment:%b %H:%M}"
+        return f"{short_day(moment)} {moment:%H:%M}"
     return clock_time(moment).partition(",")[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masthead.base import ids
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import DOWNLOADED_EXPORT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
@@ -25,21 +26,23 @@ async def export_member(request: AdminRequest, member_id: str) -> Answer:
     await request.records.get(request.caller, blog_members, member_id)
     requester, body = await admit_request(request), DataRequest(MEMBER, member_id)
     _, ready = await request.services.privacy.exports.begin(requester, body)
-    said = "The export is ready." if ready else "The export is being made."
+    said = words("The export is ready.") if ready else words("The export is being made.")
     return Redirect(f"{ADDRESS}/{member_id}#requests", said)
 
 
 async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     member = await request.records.get(request.caller, blog_members, member_id)
     if request.form.get("email", "").strip().lower() != member["email"].lower():
-        problem = "Type the member's address exactly as it is shown."
+        problem = words("Type the member's address exactly as it is shown.")
         return await erase_form(request, member_id, problem)
     requester, body = await admit_request(request), DataRequest(MEMBER, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(
         f"{ADDRESS}/{member_id}#requests",
-        f"The erasure is scheduled for {until}. Until then it can be cancelled.",
+        words(
+            "The erasure is scheduled for %(until)s. Until then it can be cancelled.", until=until
+        ),
     )
 
 
@@ -47,7 +50,7 @@ async def cancel_erasure(request: AdminRequest, member_id: str, request_id: str)
     asked = await _find_request(request, member_id, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
-    return Redirect(f"{ADDRESS}/{member_id}#requests", "The erasure is cancelled.")
+    return Redirect(f"{ADDRESS}/{member_id}#requests", words("The erasure is cancelled."))
 
 
 async def download_export(request: AdminRequest, member_id: str, request_id: str) -> Answer:
@@ -74,7 +77,7 @@ async def erase_form(request: AdminRequest, member_id: str, problem: str = "") -
         "back": f"{ADDRESS}/{member_id}",
     }
     status = 422 if problem else 200
-    return Page("members/erase.html", "Erase this member?", values, status)
+    return Page("members/erase.html", words("Erase this member?"), values, status)
 
 
 async def _find_request(request: AdminRequest, member_id: str, request_id: str) -> Record:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals
@@ -19,37 +20,43 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import BOUNCED, COMPLAINED, MAIL_OK, blog_members
 
 ADDRESS: Final = f"{MEMBERS}/stopped"
-_KINDS: Final = {BOUNCED: "Bounced", COMPLAINED: "Reported as spam"}
+_KINDS: Final = {BOUNCED: words("Bounced"), COMPLAINED: words("Reported as spam")}
 STOPPED: Final = {
-    BOUNCED: "This address gets no newsletters: an email bounced.",
-    COMPLAINED: "This address gets no newsletters: the reader reported one as spam.",
+    BOUNCED: words("This address gets no newsletters: an email bounced."),
+    COMPLAINED: words("This address gets no newsletters: the reader reported one as spam."),
 }
 _MEANS: Final = {
-    BOUNCED: "The mail server said that the mailbox does not exist. If that is still true, the "
-    "next "
-    "newsletter bounces as well, and many bounces make mail servers trust you less.",
-    COMPLAINED: "The reader reported a newsletter as spam. Send to them again only if they "
-    "have asked you to: another complaint makes mail servers trust you less.",
+    BOUNCED: words(
+        "The mail server said that the mailbox does not exist. If that is still true, the "
+        "next "
+        "newsletter bounces as well, and many bounces make mail servers trust you less."
+    ),
+    COMPLAINED: words(
+        "The reader reported a newsletter as spam. Send to them again only if they "
+        "have asked you to: another complaint makes mail servers trust you less."
+    ),
 }
 
 
 class StoppedList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Stopped addresses"
-    about = (
+    title = words("Stopped addresses")
+    about = words(
         "Members who get no newsletters, because an email bounced or was reported as spam. They "
         "still get other emails."
     )
-    back = ("Members", MEMBERS)
+    back = (words("Members"), MEMBERS)
     collection = blog_members
     names = frozenset({"email", "name", "mail_state", "mail_state_at", "mail_state_reason"})
     template = "members/_stopped.html"
     choices = (("kind", _KINDS),)
-    search = Search("Search names and addresses", "Search stopped addresses")
+    search = Search(words("Search names and addresses"), words("Search stopped addresses"))
     empty = (
-        "No such address",
-        "No address has been stopped because of a bounce or a complaint, or none matches your "
-        "search.",
+        words("No such address"),
+        words(
+            "No address has been stopped because of a bounce or a complaint, or none matches your "
+            "search."
+        ),
     )
     per_page = 50
     order = "-mail_state_at"
@@ -84,7 +91,7 @@ async def lift_form(request: AdminRequest, member_id: str) -> Answer:
     member = await request.records.get(request.caller, blog_members, member_id)
     back = _back(request.query, member_id)
     if member["mail_state"] == MAIL_OK:
-        return Redirect(back, "Newsletters go to this address.")
+        return Redirect(back, words("Newsletters go to this address."))
     values = {
         "address": f"{MEMBERS}/{member_id}/mail-again",
         "back": back,
@@ -93,13 +100,17 @@ async def lift_form(request: AdminRequest, member_id: str) -> Answer:
         "means": _MEANS[member["mail_state"]],
         "from": request.query.get("from", ""),
     }
-    return Page("members/lift.html", f"Send newsletters to {member['email']} again?", values)
+    return Page(
+        "members/lift.html",
+        words("Send newsletters to %(email)s again?", email=member["email"]),
+        values,
+    )
 
 
 async def lift(request: AdminRequest, member_id: str) -> Answer:
     """Newsletters go to the address again. The activity shows who wanted that."""
     await request.records.update(request.caller, blog_members, member_id, {"mail_state": MAIL_OK})
-    return Redirect(_back(request.form, member_id), "This address gets newsletters again.")
+    return Redirect(_back(request.form, member_id), words("This address gets newsletters again."))
 
 
 def _back(given: Mapping[str, str], member_id: str) -> str:

@@ -8,6 +8,7 @@ from masthead.base import clock
 from masthead.base.caller import in_tenant
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.job_queue import COUNTED, FailedJob, KindState
 from masthead.faces.admin.request import AdminRequest
@@ -31,7 +32,7 @@ async def queue_page(request: AdminRequest) -> Answer:
         "late": late,
         "is_moving": any(each.running for each in kinds),
     }
-    return Page("operator/queue.html", "Queue", values, fragment="operator/_queue.html")
+    return Page("operator/queue.html", words("Queue"), values, fragment="operator/_queue.html")
 
 
 async def change_job(request: AdminRequest) -> Answer:
@@ -48,9 +49,9 @@ async def change_job(request: AdminRequest) -> Answer:
     return Redirect(QUEUE, _DISCARDED if is_discarded else _RETRIED)
 
 
-_GONE = "That job is no longer in the list of failed jobs."
-_DISCARDED = "The job is discarded."
-_RETRIED = "The job will run again as soon as a worker is free."
+_GONE = words("That job is no longer in the list of failed jobs.")
+_DISCARDED = words("The job is discarded.")
+_RETRIED = words("The job will run again as soon as a worker is free.")
 
 
 async def errors_page(request: AdminRequest) -> Answer:
@@ -65,7 +66,7 @@ async def errors_page(request: AdminRequest) -> Answer:
         "wanted": wanted,
         "most": MAX_LISTED,
     }
-    return Page("operator/errors.html", "Errors", values)
+    return Page("operator/errors.html", words("Errors"), values)
 
 
 async def error_page(request: AdminRequest, request_id: str) -> Answer:
@@ -91,7 +92,7 @@ async def _sites(
     request: AdminRequest, found: Sequence[FailedJob | RequestError]
 ) -> dict[str, str]:
     """The names of the sites that they are about."""
-    names = {"": "The service"}
+    names = {"": words("The service")}
     for tenant_id in {each.tenant_id for each in found} - {""}:
         tenant = await request.services.directory.by_id(tenant_id)
         names[tenant_id] = tenant.name if tenant else names[""]

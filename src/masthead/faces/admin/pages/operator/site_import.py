@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from masthead.base.errors import Invalid, MastheadError
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.operator.tenants import ADDRESS, IMPORT, PLANS
 from masthead.faces.admin.request import AdminRequest
 from masthead.identity.limits.plans import Plan
 
-NO_FILE = "Choose a file."
+NO_FILE = words("Choose a file.")
 
 
 async def begin_import(request: AdminRequest) -> Answer:
@@ -18,7 +19,7 @@ async def begin_import(request: AdminRequest) -> Answer:
         return await import_form(request, file_problem=NO_FILE)
     form = request.form
     if form.get("plan") not in PLANS:
-        return await import_form(request, plan_problem="Choose a plan.")
+        return await import_form(request, plan_problem=words("Choose a plan."))
     try:
         slug = await request.services.site_imports.begin(
             request.caller,
@@ -35,7 +36,10 @@ async def begin_import(request: AdminRequest) -> Answer:
         return await import_form(request, file_problem=str(error))
     return Redirect(
         ADDRESS,
-        f"The site {slug} is being imported. It is listed here, and opens when it is ready.",
+        words(
+            "The site %(slug)s is being imported. It is listed here, and opens when it is ready.",
+            slug=slug,
+        ),
     )
 
 
@@ -59,4 +63,4 @@ async def import_form(
         "largest": f"{largest // 1_000_000:,} MB",
     }
     status = 422 if file_problem or slug_problem or plan_problem else 200
-    return Page("operator/import-site.html", "Import a site", values, status)
+    return Page("operator/import-site.html", words("Import a site"), values, status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from masthead.base.caller import Caller, in_tenant
 from masthead.base.errors import Invalid, NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import PLANNED_DELETION
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.fields.base import REQUIRED
@@ -19,8 +20,8 @@ from masthead.features.site import suspension
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import tenants
 
-_HELP = "The site’s owner and staff see it, with what they can do about it."
-_FORM = Form(tenants, (Ask("suspension_reason", "Reason", _HELP, rows=5),))
+_HELP = words("The site’s owner and staff see it, with what they can do about it.")
+_FORM = Form(tenants, (Ask("suspension_reason", words("Reason"), _HELP, rows=5),))
 
 
 async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
@@ -32,13 +33,13 @@ async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
     await suspension.suspend(
         request.records, services.mail, services.settings, caller, reason=reason
     )
-    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is suspended.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", words("%(name)s is suspended.", name=tenant["name"]))
 
 
 async def lift(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await find_tenant(request, tenant_id)
     await suspension.lift(request.records, _inside(request, tenant_id))
-    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is open again.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", words("%(name)s is open again.", name=tenant["name"]))
 
 
 async def delete(request: AdminRequest, tenant_id: str) -> Answer:
@@ -53,7 +54,7 @@ async def delete(request: AdminRequest, tenant_id: str) -> Answer:
     # The site's own log goes with the site.
     async with request.records.unit(request.everywhere) as unit:
         log_action(unit, PLANNED_DELETION, label=tenant.name)
-    sentence = f"{tenant.name} is read-only now and will be deleted in 30 days."
+    sentence = words("%(name)s is read-only now and will be deleted in 30 days.", name=tenant.name)
     return Redirect(f"{ADDRESS}/{tenant_id}", sentence)
 
 
@@ -61,9 +62,11 @@ async def cancel_deletion(request: AdminRequest, tenant_id: str) -> Answer:
     requests, tenant = request.services.privacy.requests, await _tenant(request, tenant_id)
     planned = await requests.planned_deletion(tenant.id)
     if planned is None:
-        return Redirect(f"{ADDRESS}/{tenant_id}", "There is no deletion to cancel.")
+        return Redirect(f"{ADDRESS}/{tenant_id}", words("There is no deletion to cancel."))
     await requests.withdraw(tenant.id, planned["id"], request.caller)
-    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant.name} stays. Nothing is deleted.")
+    return Redirect(
+        f"{ADDRESS}/{tenant_id}", words("%(name)s stays. Nothing is deleted.", name=tenant.name)
+    )
 
 
 def _inside(request: AdminRequest, tenant_id: str) -> Caller:
@@ -86,7 +89,7 @@ async def suspend_form(request: AdminRequest, tenant_id: str) -> Answer:
         "back": f"{ADDRESS}/{tenant_id}",
         "is_suspended": bool(tenant["suspended_at"]),
     }
-    return Page("operator/suspend.html", f"Suspend {tenant['name']}?", values)
+    return Page("operator/suspend.html", words("Suspend %(name)s?", name=tenant["name"]), values)
 
 
 async def delete_form(request: AdminRequest, tenant_id: str) -> Answer:
@@ -96,4 +99,4 @@ async def delete_form(request: AdminRequest, tenant_id: str) -> Answer:
         "site": tenant.name,
         "back": f"{ADDRESS}/{tenant.id}",
     }
-    return Page("operator/delete-tenant.html", f"Delete {tenant.name}?", values)
+    return Page("operator/delete-tenant.html", words("Delete %(name)s?", name=tenant.name), values)

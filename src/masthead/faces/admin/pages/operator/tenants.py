@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from masthead.base.caller import in_tenant
 from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import OPENED
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Record
@@ -41,49 +42,70 @@ IMPORT = "/admin/tenants/import"
 _SESSION_SECONDS = 24 * 3600
 
 PLANS: dict[str, str] = {
-    Plan.FREE: "Free",
-    Plan.PRO: "Pro",
-    Plan.BUSINESS: "Business",
-    Plan.AGENCY: "Agency",
-    Plan.ENTERPRISE: "Enterprise",
+    Plan.FREE: words("Free"),
+    Plan.PRO: words("Pro"),
+    Plan.BUSINESS: words("Business"),
+    Plan.AGENCY: words("Agency"),
+    Plan.ENTERPRISE: words("Enterprise"),
 }
-_PLANS = Ask("plan", "Plan", choices=PLANS)
+_PLANS = Ask("plan", words("Plan"), choices=PLANS)
 _PLAN = Form(
     tenants,
     (
         _PLANS,
-        Ask("per_minute", "API calls a minute"),
-        Ask("per_hour", "API calls an hour"),
-        Ask("per_day", "API calls a day"),
+        Ask("per_minute", words("API calls a minute")),
+        Ask("per_hour", words("API calls an hour")),
+        Ask("per_day", words("API calls a day")),
     ),
 )
 _SITE = Form(
     tenants,
     (
-        Ask("name", "Name of the site"),
-        Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
+        Ask("name", words("Name of the site")),
+        Ask(
+            "slug",
+            words("Address"),
+            words("The first part of the host name. It can't be changed later."),
+        ),
         _PLANS,
     ),
 )
 _OWNER = Form(
     superusers,
-    (Ask("email", "Owner’s email address", "Gets an invitation to choose a password."),),
+    (
+        Ask(
+            "email",
+            words("Owner’s email address"),
+            words("Gets an invitation to choose a password."),
+        ),
+    ),
 )
-STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED: "Suspended"}
-_SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
+STATES: dict[str, str] = {
+    TenantStatus.ACTIVE: words("Active"),
+    TenantStatus.SUSPENDED: words("Suspended"),
+}
+_SIZES = (
+    (words("Posts"), posts),
+    (words("Files"), media),
+    (words("Members"), blog_members),
+    (words("Comments"), comments),
+)
 
 
 class TenantList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Sites"
-    about = "Choose a site to work in."
+    title = words("Sites")
+    about = words("Choose a site to work in.")
     collection = tenants
     template = "operator/_tenants.html"
     page = "operator/tenants.html"
-    picks = (Pick("status", "State", "Any state", STATES),)
-    search = Search("Search names and addresses")
-    empty = ("No site yet", "A site has its own posts, members and staff.")
-    no_match = ("No site matches", "Try a part of its name or address, or another state.")
+    picks = (Pick("status", words("State"), words("Any state"), STATES),)
+    search = Search(words("Search names and addresses"))
+    empty = (words("No site yet"), words("A site has its own posts, members and staff."))
+    no_match = (
+        words("No site matches"),
+        words("Try a part of its name or address, or another state."),
+    )
     per_page = 50
 
     q: str = ""
@@ -121,13 +143,13 @@ async def new_form(request: AdminRequest) -> Answer:
         "problems": {**owner["problems"], **site["problems"]},
         "back": ADDRESS,
     }
-    return Page("operator/new-tenant.html", "New site", values)
+    return Page("operator/new-tenant.html", words("New site"), values)
 
 
 async def create(request: AdminRequest) -> Answer:
     site, owner = _SITE.given(request), _OWNER.given(request)
     if site.get("plan") not in PLANS:
-        raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
+        raise Invalid({"plan": Problem("validation_invalid_value", words("Choose a plan."))})
     new = NewTenant(
         slug=site.get("slug", ""),
         name=site.get("name", ""),
@@ -140,8 +162,11 @@ async def create(request: AdminRequest) -> Answer:
     except Invalid as error:
         raise Invalid(_own_names(error.problems)) from error
     await _invite(request, made.tenant_id, made.owner_id)
-    sent = being_sent(request.services.settings, "An invitation", new.owner_email)
-    return Redirect(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
+    sent = being_sent(request.services.settings, words("An invitation"), new.owner_email)
+    return Redirect(
+        f"{ADDRESS}/{made.tenant_id}",
+        words("%(name)s is ready. %(sent)s", name=new.name, sent=sent),
+    )
 
 
 async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
@@ -151,13 +176,15 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
     except Invalid as error:
         request.problems = error.problems
         return await tenant_page(request, tenant_id)
-    return Redirect(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
+    return Redirect(
+        f"{ADDRESS}/{tenant_id}", words("Saved. The new limits apply from the next call.")
+    )
 
 
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await find_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
-    sent = being_sent(request.services.settings, "An invitation", email)
+    sent = being_sent(request.services.settings, words("An invitation"), email)
     return Redirect(f"{ADDRESS}/{tenant_id}", sent)
 
 
@@ -173,7 +200,7 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     cookie = admin_cookie(
         SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, is_https=request.context.is_https
     )
-    return Redirect("/admin", f"You are in {tenant.name} now.", (cookie,))
+    return Redirect("/admin", words("You are in %(name)s now.", name=tenant.name), (cookie,))
 
 
 async def find_tenant(request: AdminRequest, tenant_id: str) -> Record:
@@ -224,13 +251,13 @@ async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
     settings = request.services.settings
     size = await database_bytes(request.records.database, settings.sqlite_path)
     free = await free_bytes(settings.data_dir)
-    shown = "Not known" if free is None else size_text(free)
+    shown = words("Not known") if free is None else size_text(free)
     counts = request.records.counts
     return [
-        ("Database", size_text(size)),
-        ("Media", size_text(await counts.sum_of_all(media, "size"))),
-        ("Media in the trash", size_text(await counts.sum_of_all(trash, "size"))),
-        ("Free disk", shown),
+        (words("Database"), size_text(size)),
+        (words("Media"), size_text(await counts.sum_of_all(media, "size"))),
+        (words("Media in the trash"), size_text(await counts.sum_of_all(trash, "size"))),
+        (words("Free disk"), shown),
     ]
 
 
@@ -245,11 +272,11 @@ async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
 async def _describe_tenant(request: AdminRequest, tenant: Record) -> Record:
     """A site that is suspended and waits for its deletion is on its way out."""
     found = await request.services.directory.by_id(tenant["id"])
-    badge = "good", "Active"
+    badge = "good", words("Active")
     if found is not None and found.deleted_at:
-        badge = "warn", "Being deleted"
+        badge = "warn", words("Being deleted")
     elif found is not None and found.is_suspended:
-        badge = "bad", "Suspended"
+        badge = "bad", words("Suspended")
     return tenant | {
         "badge": badge,
         "plan": PLANS[tenant["plan"]],

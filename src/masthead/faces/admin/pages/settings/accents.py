@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import DESIGN
 from masthead.faces.admin.request import AdminRequest
@@ -32,7 +33,7 @@ async def accent_sample(request: AdminRequest) -> Answer:
     if not request.is_fragment:
         return Redirect(DESIGN)
     values = {"accents": accents_of(request.query.get("accent_color", "").strip())}
-    return Page("settings/_accent.html", "Colour", values, fragment="settings/_accent.html")
+    return Page("settings/_accent.html", words("Colour"), values, fragment="settings/_accent.html")
 
 
 def accents_of(color: str) -> list[Accent]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from masthead.base.languages.words import words
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.pages.settings.subnav import AI, in_settings
 from masthead.faces.admin.request import AdminRequest
@@ -20,29 +22,43 @@ _KEY: Final = "ai_api_key"
 _OWN = (
     Ask(
         "ai_provider",
-        "Provider",
-        "The kind of server. Choose OpenAI for any compatible server.",
-        choices={"": "The service's", "openai": "OpenAI", "anthropic": "Anthropic"},
+        words("Provider"),
+        words("The kind of server. Choose OpenAI for any compatible server."),
+        choices={"": words("The service's"), "openai": "OpenAI", "anthropic": "Anthropic"},
     ),
     Ask(
         _KEY,
-        "Key",
-        "The site's own key. If empty, the site uses the service's key, if there is one.",
+        words("Key"),
+        words("The site's own key. If empty, the site uses the service's key, if there is one."),
     ),
-    Ask("ai_model", "Model", "If empty, the service's model or a small one of the provider."),
-    Ask("ai_base_url", "Address", "The address of the server. If empty, the provider's own."),
+    Ask(
+        "ai_model",
+        words("Model"),
+        words("If empty, the service's model or a small one of the provider."),
+    ),
+    Ask(
+        "ai_base_url",
+        words("Address"),
+        words("The address of the server. If empty, the provider's own."),
+    ),
 )
 _WHO: Final = "ai_for"
 _LIMITS = (
     Ask(
         _WHO,
-        "Who can use it",
-        "Who can spend the key: everyone who can open the site, or only its staff in the admin.",
-        choices={"": "The default", "anyone": "Anyone", "staff": "Staff only"},
+        words("Who can use it"),
+        words(
+            "Who can spend the key: everyone who can open the site, or only its staff in the admin."
+        ),
+        choices={"": words("The default"), "anyone": words("Anyone"), "staff": words("Staff only")},
     ),
-    Ask("ai_daily_tokens", "Tokens a day", "Input and output together. Leave empty for no limit."),
-    Ask("ai_per_day", "Calls a day", f"Empty is {PER_DAY:,}."),
-    Ask("ai_per_minute", "Calls a minute", f"Empty is {PER_MINUTE}."),
+    Ask(
+        "ai_daily_tokens",
+        words("Tokens a day"),
+        words("Input and output together. Leave empty for no limit."),
+    ),
+    Ask("ai_per_day", words("Calls a day"), words("Empty is %(number)s.", number=f"{PER_DAY:,}")),
+    Ask("ai_per_minute", words("Calls a minute"), words("Empty is %(number)s.", number=PER_MINUTE)),
 )
 _ASKS = (*_OWN, *_LIMITS)
 
@@ -51,7 +67,7 @@ async def save_ai(request: AdminRequest) -> Answer:
     form = _form(request)
     given = {_KEY: ""} if request.form.get("remove") == _KEY else form.given(request)
     await request.records.update(request.caller, form.collection, request.site_record["id"], given)
-    return Redirect(AI, "Saved.")
+    return Redirect(AI, words("Saved."))
 
 
 def _form(request: AdminRequest) -> Form:
@@ -75,7 +91,7 @@ async def ai_page(request: AdminRequest) -> Answer:
         "address": AI,
         **await _usage(request),
     }
-    return in_settings(request, "ai.html", "AI", values)
+    return in_settings(request, "ai.html", words("AI"), values)
 
 
 async def _usage(request: AdminRequest) -> dict[str, Chart | int]:
@@ -84,9 +100,14 @@ async def _usage(request: AdminRequest) -> dict[str, Chart | int]:
     used = await request.services.ai.generator.ledger.by_day(request.tenant_id, since)
     tokens = {day: each.tokens for day, each in used.items()}
     total = sum(tokens.values())
-    sentence = f"{total:,} tokens in {DAYS} days, {tokens.get(day_of(now), 0):,} of them today"
+    sentence = words(
+        "%(total)s tokens in %(days)s days, %(today)s of them today",
+        total=number(total),
+        days=DAYS,
+        today=number(tokens.get(day_of(now), 0)),
+    )
     return {
-        "usage": bar_chart(sentence, last_days(tokens, now.date()), "Tokens"),
+        "usage": bar_chart(sentence, last_days(tokens, now.date()), words("Tokens")),
         "calls": sum(each.calls for each in used.values()),
         "today": tokens.get(day_of(now), 0),
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from masthead.base.caller import Audience, Reader
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
 from masthead.faces.admin.endpoint import Answer, Framed, Redirect
@@ -18,74 +19,80 @@ from masthead.features.site.collection import site_settings
 from masthead.features.site.design import MAX_ANNOUNCEMENT, PLAIN
 
 _THEMES = {
-    "plain": ("Magazine", "A large newest story, pictures, the name across the page."),
-    "letter": ("Letter", "One column for a personal newsletter, with a form to join on top."),
-    "manual": ("Manual", "Documentation: the pages at the side, search first."),
+    "plain": (
+        words("Magazine"),
+        words("A large newest story, pictures, the name across the page."),
+    ),
+    "letter": (
+        words("Letter"),
+        words("One column for a personal newsletter, with a form to join on top."),
+    ),
+    "manual": (words("Manual"), words("Documentation: the pages at the side, search first.")),
 }
-_OWN = "A theme of this installation."
+_OWN = words("A theme of this installation.")
 _LOOK = (
     Ask(
         "fonts",
-        "Fonts",
-        "They come from your own site; no page asks another one for them.",
+        words("Fonts"),
+        words("They come from your own site; no page asks another one for them."),
         choices={
-            "": "As the theme has them",
-            "mixed": "Serif for texts, sans serif around them",
-            "serif": "Serif",
-            "sans": "Sans serif",
-            "mono": "Monospaced, the reader’s own",
+            "": words("As the theme has them"),
+            "mixed": words("Serif for texts, sans serif around them"),
+            "serif": words("Serif"),
+            "sans": words("Sans serif"),
+            "mono": words("Monospaced, the reader’s own"),
         },
     ),
     Ask(
         "width",
-        "Width",
-        "Of texts and pages.",
+        words("Width"),
+        words("Of texts and pages."),
         choices={
-            "": "As the theme has it",
-            "narrow": "Narrow",
-            "normal": "Normal",
-            "wide": "Wide",
+            "": words("As the theme has it"),
+            "narrow": words("Narrow"),
+            "normal": words("Normal"),
+            "wide": words("Wide"),
         },
     ),
     Ask(
         "home_layout",
-        "Home page",
-        "How it shows the posts.",
+        words("Home page"),
+        words("How it shows the posts."),
         choices={
-            "": "As the theme does",
-            "lead": "The newest one large",
-            "grid": "A grid with pictures",
-            "list": "A list",
+            "": words("As the theme does"),
+            "lead": words("The newest one large"),
+            "grid": words("A grid with pictures"),
+            "list": words("A list"),
         },
     ),
 )
 _COLOR = (
     Ask(
         "accent_color",
-        "Colour of links",
-        "A colour such as #8f1d2c. If empty, the theme's own.",
+        words("Colour of links"),
+        words("A colour such as #8f1d2c. If empty, the theme's own."),
     ),
 )
 _LINKS = (
     Ask(
         "navigation",
-        "Links at the top of every page",
-        "In this order. Clear both fields of a link to remove it.",
+        words("Links at the top of every page"),
+        words("In this order. Clear both fields of a link to remove it."),
     ),
 )
 _FOOTER = (
-    Ask("footer_text", "Text at the end of every page", "Plain text.", rows=3),
-    Ask("footer_links", "Links at the end of every page", "In this order."),
+    Ask("footer_text", words("Text at the end of every page"), words("Plain text."), rows=3),
+    Ask("footer_links", words("Links at the end of every page"), words("In this order.")),
     Ask(
         "social",
-        "Your addresses on other sites",
-        "One in each line, such as https://social.example.com/@you.",
+        words("Your addresses on other sites"),
+        words("One in each line, such as https://social.example.com/@you."),
         rows=3,
     ),
 )
 _CODE = (
-    Ask("head_html", "In the head", "Such as the script of a counter.", rows=4),
-    Ask("foot_html", "At the end of the page", "Such as a widget.", rows=4),
+    Ask("head_html", words("In the head"), words("Such as the script of a counter."), rows=4),
+    Ask("foot_html", words("At the end of the page"), words("Such as a widget."), rows=4),
 )
 _CODE_FORM = Form(site_settings, _CODE)
 _ANNOUNCEMENT: Final = "announcement"
@@ -94,23 +101,23 @@ _PICTURES = (
     {
         "which": "logo",
         "field": "site_logo",
-        "title": "Logo",
-        "without": "Without one, the site shows its name.",
-        "help": "Shown instead of the name, at most 160 by 32 pixels on most pages.",
+        "title": words("Logo"),
+        "without": words("Without one, the site shows its name."),
+        "help": words("Shown instead of the name, at most 160 by 32 pixels on most pages."),
     },
     {
         "which": "logo-dark",
         "field": "site_logo_dark",
-        "title": "Logo for dark pages",
-        "without": "Without one, dark pages show the same logo.",
-        "help": "For readers whose device is set to dark.",
+        "title": words("Logo for dark pages"),
+        "without": words("Without one, dark pages show the same logo."),
+        "help": words("For readers whose device is set to dark."),
     },
     {
         "which": "favicon",
         "field": "site_favicon",
-        "title": "Icon",
-        "without": "Without one, browsers show their default icon.",
-        "help": "Shown in the browser tab. A square PNG, SVG or ICO.",
+        "title": words("Icon"),
+        "without": words("Without one, browsers show their default icon."),
+        "help": words("Shown in the browser tab. A square PNG, SVG or ICO."),
     },
 )
 
@@ -118,14 +125,14 @@ _PICTURES = (
 def _form(request: AdminRequest) -> Form:
     themes = request.tools.previews.services.themes.names()
     names = {name: _THEMES[name][0] if name in _THEMES else name for name in themes}
-    theme = Ask("theme", "Theme", choices=names)
+    theme = Ask("theme", words("Theme"), choices=names)
     return Form(site_settings, (theme, *_LOOK, *_COLOR, *_LINKS, *_FOOTER))
 
 
 async def design_page(request: AdminRequest) -> Answer:
     record: Record = request.site_record
     labels = {each["field"]: each["title"] for each in _PICTURES} | {
-        _ANNOUNCEMENT: "Announcement",
+        _ANNOUNCEMENT: words("Announcement"),
         **{ask.name: ask.label for ask in _CODE},
     }
     form = _form(request).values(
@@ -148,7 +155,7 @@ async def design_page(request: AdminRequest) -> Answer:
         "code": _CODE_FORM.values(request, record)["fields"],
         "address": DESIGN,
     }
-    return in_settings(request, "design.html", "Design", values)
+    return in_settings(request, "design.html", words("Design"), values)
 
 
 async def save_design(request: AdminRequest) -> Answer:
@@ -156,13 +163,13 @@ async def save_design(request: AdminRequest) -> Answer:
     collection = request.records.registry[site_settings.name]
     given = _given(request)
     await request.records.update(request.caller, collection, request.site_record["id"], given)
-    return Redirect(DESIGN, "Saved. The change is live.")
+    return Redirect(DESIGN, words("Saved. The change is live."))
 
 
 async def save_code(request: AdminRequest) -> Answer:
     given = _CODE_FORM.given(request)
     await request.records.update(request.caller, site_settings, request.site_record["id"], given)
-    return Redirect(f"{DESIGN}#code", "Saved. The change is live.")
+    return Redirect(f"{DESIGN}#code", words("Saved. The change is live."))
 
 
 async def design_preview(request: AdminRequest) -> Answer:
@@ -212,7 +219,7 @@ def _announcement_widgets(request: AdminRequest) -> dict[str, Any]:
         shown = {name: form.get(name, "") for name in shown}
     text, url, until = shown
     return {
-        "text": Widget(text, "Text", "text", shown[text], max=MAX_ANNOUNCEMENT),
-        "url": Widget(url, "Link", "url", shown[url], "If empty, the text has none."),
+        "text": Widget(text, words("Text"), "text", shown[text], max=MAX_ANNOUNCEMENT),
+        "url": Widget(url, words("Link"), "url", shown[url], words("If empty, the text has none.")),
         "until": {"name": until, "value": shown[until], "zone": str(request.time_zone)},
     }

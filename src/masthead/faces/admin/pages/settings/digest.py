@@ -6,6 +6,7 @@ from typing import Final
 
 from masthead.base.caller import Audience, Reader
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.environment import clock_time
@@ -15,9 +16,9 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.newsletters import newsletters
 from masthead.outside.mail.wording import being_sent, where_stored
 
-NOTHING: Final = "There is nothing to send: no new post that this reader can read."
+NOTHING: Final = words("There is nothing to send: no new post that this reader can read.")
 _READERS: Final = {"free": Reader(Audience.FREE), "paid": Reader(Audience.PAID)}
-_LABELS: Final = {"free": "As a free member", "paid": "As a paid member"}
+_LABELS: Final = {"free": words("As a free member"), "paid": words("As a paid member")}
 
 
 async def digest_page(request: AdminRequest, record_id: str) -> Answer:
@@ -39,7 +40,7 @@ async def digest_page(request: AdminRequest, record_id: str) -> Answer:
         "me": request.account["email"],
         "stored": where_stored(request.services.settings),
     }
-    return in_settings(request, "digest.html", "Weekly digest", values)
+    return in_settings(request, "digest.html", words("Weekly digest"), values)
 
 
 async def digest_email(request: AdminRequest, record_id: str) -> Answer:
@@ -58,7 +59,7 @@ async def send_digest_test(request: AdminRequest, record_id: str) -> Answer:
     is_sent = await request.services.mailings.digest_letters.send_test(
         request.caller, request.tenant_id, newsletter, _READERS[reader], to=to
     )
-    said = being_sent(request.services.settings, "A test email", to) if is_sent else NOTHING
+    said = being_sent(request.services.settings, words("A test email"), to) if is_sent else NOTHING
     return Redirect(f"{NEWSLETTERS}/{record_id}/digest?as={reader}", said)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from masthead.base.errors import NotFound, RateLimited
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.pages.settings.subnav import DOMAIN, in_settings
@@ -14,15 +15,25 @@ from masthead.features.site.collection import site_settings
 from masthead.features.site.domain_proof import Outcome
 from masthead.web.errors import retry_after
 
-_ASKS = (Ask("wanted_domain", "Domain", "Such as blog.example.com, without https://."),)
+_ASKS = (
+    Ask("wanted_domain", words("Domain"), words("Such as blog.example.com, without https://.")),
+)
 _SENTENCES = {
-    Outcome.MISSING: "There is no TXT record with this name yet. New records can take "
-    "minutes, sometimes hours, to appear everywhere.",
-    Outcome.DIFFERENT: "There is a TXT record with this name, but with another value. "
-    "Compare it with the one below.",
-    Outcome.UNREACHABLE: "The name servers of this domain did not answer. Try again in a minute.",
-    Outcome.TAKEN: "The record is right, but another site of this service uses this domain. "
-    "Remove it there first, or ask the operator.",
+    Outcome.MISSING: words(
+        "There is no TXT record with this name yet. New records can take "
+        "minutes, sometimes hours, to appear everywhere."
+    ),
+    Outcome.DIFFERENT: words(
+        "There is a TXT record with this name, but with another value. "
+        "Compare it with the one below."
+    ),
+    Outcome.UNREACHABLE: words(
+        "The name servers of this domain did not answer. Try again in a minute."
+    ),
+    Outcome.TAKEN: words(
+        "The record is right, but another site of this service uses this domain. "
+        "Remove it there first, or ask the operator."
+    ),
 }
 
 
@@ -31,8 +42,8 @@ async def ask_for_domain(request: AdminRequest) -> Answer:
     given = form.given(request)
     await request.records.update(request.caller, form.collection, request.site_record["id"], given)
     if not given.get("wanted_domain"):
-        return Redirect(DOMAIN, "The request is withdrawn.")
-    return Redirect(DOMAIN, "Set the records below, then check them.")
+        return Redirect(DOMAIN, words("The request is withdrawn."))
+    return Redirect(DOMAIN, words("Set the records below, then check them."))
 
 
 async def check_domain(request: AdminRequest) -> Answer:
@@ -47,7 +58,9 @@ async def check_domain(request: AdminRequest) -> Answer:
         headers = tuple(retry_after(429, error))
         return replace(_page(request, str(error)), status=429, headers=headers)
     if outcome is Outcome.PROVEN:
-        return Redirect(DOMAIN, f"{wanted} is yours. The site is now served there.")
+        return Redirect(
+            DOMAIN, words("%(wanted)s is yours. The site is now served there.", wanted=wanted)
+        )
     return _page(request, _SENTENCES[outcome])
 
 
@@ -55,14 +68,17 @@ async def remove_form(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
     values = {"domain": request.site_record["custom_domain"], **_addresses(request)}
-    return in_settings(request, "remove-domain.html", "Remove the domain?", values)
+    return in_settings(request, "remove-domain.html", words("Remove the domain?"), values)
 
 
 async def remove_domain(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
     await request.tools.domains.remove(request.caller, request.site_record)
-    return Redirect(DOMAIN, f"The site is at {_addresses(request)['subdomain']} only.")
+    return Redirect(
+        DOMAIN,
+        words("The site is at %(subdomain)s only.", subdomain=_addresses(request)["subdomain"]),
+    )
 
 
 async def address_check(request: AdminRequest) -> Answer:
@@ -78,8 +94,8 @@ async def address_check(request: AdminRequest) -> Answer:
     except RateLimited as error:
         headers = tuple(retry_after(429, error))
         values |= {"refusal": str(error)}
-        return Page(template, "Address", values, 429, fragment=template, headers=headers)
-    return Page(template, "Address", values | {"is_here": is_here}, fragment=template)
+        return Page(template, words("Address"), values, 429, fragment=template, headers=headers)
+    return Page(template, words("Address"), values | {"is_here": is_here}, fragment=template)
 
 
 def _form(request: AdminRequest) -> Form:
@@ -114,5 +130,5 @@ def _page(request: AdminRequest, outcome: str = "") -> Page:
         "address": DOMAIN,
         **_addresses(request),
     }
-    page = in_settings(request, "domain.html", "Domain", values)
+    page = in_settings(request, "domain.html", words("Domain"), values)
     return replace(page, fragment="settings/_proof.html")

@@ -9,13 +9,13 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
-from masthead.base.languages.words import words
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.daily_counts import ByDay, day_of
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.faces.admin.endpoint import Answer, Redirect
-from masthead.faces.admin.environment import day
+from masthead.faces.admin.environment import day, number
 from masthead.faces.admin.forms import Ask, Form, WidgetChoice
 from masthead.faces.admin.lists import Filters, Listing, read_page
 from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings
@@ -27,9 +27,14 @@ from masthead.identity.scopes import SCOPES, granted
 
 IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
 ENDED = "revoked_at != '' || (expires_at != '' && expires_at <= @now)"
-EXPIRIES = {"": "Never", "30": "In 30 days", "90": "In 90 days", "365": "In a year"}
+EXPIRIES = {
+    "": words("Never"),
+    "30": words("In 30 days"),
+    "90": words("In 90 days"),
+    "365": words("In a year"),
+}
 """Days to their words."""
-_FORM = Form(api_keys, (Ask("name", "Name", "Where it is used."),))
+_FORM = Form(api_keys, (Ask("name", words("Name"), words("Where it is used.")),))
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
@@ -63,18 +68,24 @@ async def new_key(request: AdminRequest) -> Answer:
 async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
     record = await request.records.get(request.caller, api_keys, key_id)
     values = {"key": record, "back": KEYS}
-    return in_settings(request, "revoke-key.html", f"Revoke {record['name']}?", values)
+    return in_settings(
+        request, "revoke-key.html", words("Revoke %(name)s?", name=record["name"]), values
+    )
 
 
 async def revoke(request: AdminRequest, key_id: str) -> Answer:
     record = await revoke_key(request.records, key_id, by=request.caller)
-    return Redirect(KEYS, f"{record['name']} is revoked. Calls with it are now refused.")
+    return Redirect(
+        KEYS, words("%(name)s is revoked. Calls with it are now refused.", name=record["name"])
+    )
 
 
 def _expiry(request: AdminRequest) -> str:
     days = request.form.get("expires", "")
     if days not in EXPIRIES:
-        raise Invalid({"expires": Problem("validation_invalid_value", "Choose one from the list.")})
+        raise Invalid(
+            {"expires": Problem("validation_invalid_value", words("Choose one from the list."))}
+        )
     if not days:
         return ""
     return clock.to_text(request.records.clock() + timedelta(days=int(days)))
@@ -100,13 +111,13 @@ async def keys_page(request: AdminRequest, made: tuple[Record, str] | None = Non
         **_form(request),
         **await _plan(request),
     }
-    return in_settings(request, "keys.html", "API keys", values)
+    return in_settings(request, "keys.html", words("API keys"), values)
 
 
 def _form(request: AdminRequest) -> dict[str, object]:
     ticked = request.form if request.problems else {}
     return {
-        **_FORM.values(request, labels={"scopes": "It may", "expires": "Expires"}),
+        **_FORM.values(request, labels={"scopes": words("It may"), "expires": words("Expires")}),
         "expiries": [
             WidgetChoice(days, label, days == ticked.get("expires", ""))
             for days, label in EXPIRIES.items()
@@ -124,7 +135,7 @@ async def _has_ended(request: AdminRequest) -> bool:
 
 async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
     """The charts of each key by its id, and of all together by ''."""
-    names = {"": "all keys"} | {key["id"]: key["name"] for key in keys}
+    names = {"": words("all keys")} | {key["id"]: key["name"] for key in keys}
     now = request.records.clock()
     since = day_of(now - timedelta(days=DAYS - 1))
     counts = await request.records.counts.by_day(
@@ -137,9 +148,21 @@ def _chart(name: str, counts: ByDay, now: datetime) -> Chart:
     days = last_days(counts, now.date())
     most = max(days, key=lambda day: day.count)
     total = sum(counts.values())
-    sentence = f"{total:,} {'call' if total == 1 else 'calls'} of {name} in {DAYS} days"
+    sentence = counted(
+        "%(count)s call of %(name)s in %(days)s days",
+        "%(count)s calls of %(name)s in %(days)s days",
+        total,
+        count=number(total),
+        name=name,
+        days=DAYS,
+    )
     if most.count:
-        sentence += f", most on {most.label} with {most.count:,}"
+        sentence = words(
+            "%(sentence)s, most on %(day)s with %(number)s",
+            sentence=sentence,
+            day=most.label,
+            number=number(most.count),
+        )
     return bar_chart(sentence, days)
 
 
@@ -160,7 +183,9 @@ def _shown(request: AdminRequest, key: Record) -> Record:
     scopes = granted(_decode_names(key["scopes"]))
     has_all = len(scopes) == len(SCOPES)
     return key | {
-        "may": f"all {len(SCOPES)}" if has_all else ", ".join(sorted(scopes)),
+        "may": words("all %(number)s", number=len(SCOPES))
+        if has_all
+        else ", ".join(sorted(scopes)),
         "ends": _end(request, key, is_over=is_over),
         "is_valid": not is_over,
     }

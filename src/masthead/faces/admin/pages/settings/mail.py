@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import MAIL, in_settings
 from masthead.faces.admin.request import AdminRequest
@@ -26,7 +27,7 @@ async def mail_page(request: AdminRequest) -> Answer:
         "failures": failed,
         "address": MAIL,
     }
-    return in_settings(request, "mail.html", "Email", values)
+    return in_settings(request, "mail.html", words("Email"), values)
 
 
 async def send_test(request: AdminRequest) -> Answer:
@@ -50,7 +51,9 @@ async def test_state(request: AdminRequest, mark: str) -> Answer:
         "stored": where_stored(request.services.settings),
         "address": MAIL,
     }
-    return Page("settings/_trial.html", "Test email", values, fragment="settings/_trial.html")
+    return Page(
+        "settings/_trial.html", words("Test email"), values, fragment="settings/_trial.html"
+    )
 
 
 def _host(request: AdminRequest) -> str:

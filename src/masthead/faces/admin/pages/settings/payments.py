@@ -4,6 +4,7 @@ check has found."""
 from __future__ import annotations
 
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.pages.settings.subnav import PAYMENTS, in_settings
@@ -19,23 +20,28 @@ _FORM = Form(
     (
         Ask(
             "member_payment_webhook_secret",
-            "Signing secret",
-            "The signing secret of the processor's webhook, such as whsec_…. It proves that an "
-            "event comes from the processor.",
+            words("Signing secret"),
+            words(
+                "The signing secret of the processor's webhook, such as whsec_…. It proves that an "
+                "event comes from the processor."
+            ),
         ),
         Ask(
             "member_payment_secret_key",
-            "Secret key",
-            "A key such as sk_live_…. It opens checkouts and the customer portal. With a live key, "
-            "test events are ignored.",
+            words("Secret key"),
+            words(
+                "A key such as sk_live_…. It opens checkouts and the customer "
+                "portal. With a live key, "
+                "test events are ignored."
+            ),
         ),
     ),
 )
 _KINDS = {
-    "members": "Members whose tier does not match their subscription",
-    "orders": "Orders marked as paid without a payment, or still waiting for one",
-    "subscriptions": "Paid subscriptions without a member",
-    "events": "Events from the last week that were not applied",
+    "members": words("Members whose tier does not match their subscription"),
+    "orders": words("Orders marked as paid without a payment, or still waiting for one"),
+    "subscriptions": words("Paid subscriptions without a member"),
+    "events": words("Events from the last week that were not applied"),
 }
 
 
@@ -44,12 +50,14 @@ async def save_payments(request: AdminRequest) -> Answer:
     removed = request.form.get("remove", "")
     if removed:
         if removed not in {ask.name for ask in _FORM.asks}:
-            raise BadRequest("There is no such secret.")
+            raise BadRequest(words("There is no such secret."))
         given = {removed: ""}
     await request.records.update(request.caller, site_settings, request.site_record["id"], given)
     if not given:
-        return Redirect(PAYMENTS, "Both fields were empty, so nothing has changed.")
-    return Redirect(PAYMENTS, "Removed." if removed else "Saved. A secret is not shown again.")
+        return Redirect(PAYMENTS, words("Both fields were empty, so nothing has changed."))
+    return Redirect(
+        PAYMENTS, words("Removed.") if removed else words("Saved. A secret is not shown again.")
+    )
 
 
 async def payments_page(request: AdminRequest) -> Answer:
@@ -71,4 +79,4 @@ async def payments_page(request: AdminRequest) -> Answer:
         "pages": _PAGES,
         "found": {name: kind for name, kind in kinds.items() if kind.count},
     }
-    return in_settings(request, "payments.html", "Payments", values)
+    return in_settings(request, "payments.html", words("Payments"), values)

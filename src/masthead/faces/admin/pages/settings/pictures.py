@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import Invalid, NotFound, Problem, TooLarge
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.forms import problem_of
 from masthead.faces.admin.pages.settings.design import design_page
@@ -17,9 +18,9 @@ from masthead.features.site.collection import site_settings
 PICTURES = {"logo": "site_logo", "logo-dark": "site_logo_dark", "favicon": "site_favicon"}
 """Fields by the name in the address."""
 SENTENCES = {
-    "logo": "The site has a new logo.",
-    "logo-dark": "The site has a new logo for dark pages.",
-    "favicon": "The site has a new icon.",
+    "logo": words("The site has a new logo."),
+    "logo-dark": words("The site has a new logo for dark pages."),
+    "favicon": words("The site has a new icon."),
 }
 _SHOWN = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"}
@@ -34,7 +35,9 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
     field = PICTURES[which]
     if "remove" in request.form:
         await _set(request, field, "")
-        return Redirect(f"{DESIGN}#pictures", "Removed. The file is still in the media library.")
+        return Redirect(
+            f"{DESIGN}#pictures", words("Removed. The file is still in the media library.")
+        )
     try:
         path = await _store_picture(request, which)
     except (Invalid, TooLarge) as error:
@@ -48,10 +51,10 @@ async def _store_picture(request: AdminRequest, which: str) -> str:
     """The path of the stored picture. Raises Invalid for a file that browsers don't show."""
     upload = next((each for each in request.files if each.size), None)
     if upload is None:
-        raise Invalid({"file": Problem("validation_required", "Choose a file first.")})
+        raise Invalid({"file": Problem("validation_required", words("Choose a file first."))})
     kinds = _ICONS if which == "favicon" else _SHOWN
     if sniff(upload.head, upload.filename) not in kinds:
-        message = (
+        message = words(
             "Browsers can't show this file as a picture. Choose a PNG, JPEG, WebP, AVIF or SVG."
         )
         raise Invalid({"file": Problem("validation_invalid_mime_type", message)})

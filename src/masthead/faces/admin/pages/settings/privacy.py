@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from masthead.base.errors import Invalid, NotFound, Problem
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import DOWNLOADED_SITE
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, any_of, equals, newer
@@ -40,16 +41,16 @@ async def privacy_page(request: AdminRequest) -> Answer:
         "deletion": await _planned_deletion(request),
         "address": PRIVACY,
     }
-    return in_settings(request, "privacy.html", "Data protection", values)
+    return in_settings(request, "privacy.html", words("Data protection"), values)
 
 
 async def export_site(request: AdminRequest) -> Answer:
     requester = await admit_request(request)
     _, ready = await request.services.privacy.exports.begin(requester, DataRequest(TENANT))
     if ready is None:
-        sentence = "The copy is being made. You can download it here when it is ready."
+        sentence = words("The copy is being made. You can download it here when it is ready.")
         return Redirect(PRIVACY, sentence)
-    return Redirect(PRIVACY, "The copy is ready. Download it below.")
+    return Redirect(PRIVACY, words("The copy is ready. Download it below."))
 
 
 async def download_copy(request: AdminRequest, request_id: str) -> Answer:
@@ -66,14 +67,16 @@ async def delete_site(request: AdminRequest) -> Answer:
     requester, body = await admit_request(request), DataRequest(TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
-    return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
+    return Redirect(
+        PRIVACY, words("The site is read-only now and will be deleted on %(until)s.", until=until)
+    )
 
 
 def check_typed(form: Mapping[str, str], tenant: Tenant) -> None:
     """Raises Invalid for the two texts that a deletion needs."""
     expected = {"tenant_slug": tenant.slug, "confirmation_phrase": PHRASE}
     problems = {
-        name: Problem("validation_values_mismatch", f"Type exactly {text}.")
+        name: Problem("validation_values_mismatch", words("Type exactly %(text)s.", text=text))
         for name, text in expected.items()
         if form.get(name, "").strip() != text
     }
@@ -98,7 +101,7 @@ async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
     asked = await _find_request(request, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
-    return Redirect(PRIVACY, "The site stays. Nothing is deleted.")
+    return Redirect(PRIVACY, words("The site stays. Nothing is deleted."))
 
 
 async def _find_request(request: AdminRequest, request_id: str) -> Record:
@@ -145,4 +148,9 @@ async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
 
 async def delete_form(request: AdminRequest) -> Answer:
     values = {**deletion_values(request, request.tenant), "back": PRIVACY}
-    return in_settings(request, "delete-site.html", f"Delete {request.site_name}?", values)
+    return in_settings(
+        request,
+        "delete-site.html",
+        words("Delete %(site_name)s?", site_name=request.site_name),
+        values,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form, empty_record
@@ -23,76 +24,94 @@ from masthead.features.single_sign_on.collection import (
 from masthead.features.single_sign_on.errors import ProviderFailed
 from masthead.features.single_sign_on.sign_ons import MAX_PROVIDERS
 
-USED_BY: Final = {STAFF: "Staff", MEMBERS: "Members", BOTH: "Both"}
-_TOO_MANY = Problem("too_many", f"A site has at most {MAX_PROVIDERS} providers. Remove one first.")
+USED_BY: Final = {STAFF: words("Staff"), MEMBERS: words("Members"), BOTH: words("Both")}
+_TOO_MANY = Problem(
+    "too_many",
+    words(
+        "A site has at most %(max_providers)s providers. Remove one first.",
+        max_providers=MAX_PROVIDERS,
+    ),
+)
 
 _FIXED = (
-    Ask("slug", "Short name", "Part of the callback address, so it can’t be changed later."),
+    Ask(
+        "slug",
+        words("Short name"),
+        words("Part of the callback address, so it can’t be changed later."),
+    ),
     Ask(
         "issuer",
-        "Issuer",
-        "Exactly as the provider writes it, such as https://id.example.com/realms/news.",
+        words("Issuer"),
+        words("Exactly as the provider writes it, such as https://id.example.com/realms/news."),
     ),
 )
 _CLIENT = (
-    Ask("client_id", "Client ID", "Of this site, at the provider."),
-    Ask("client_secret", "Client secret"),
-    Ask("extra_scopes", "More scopes", "Besides openid email profile, such as groups."),
+    Ask("client_id", words("Client ID"), words("Of this site, at the provider.")),
+    Ask("client_secret", words("Client secret")),
+    Ask(
+        "extra_scopes", words("More scopes"), words("Besides openid email profile, such as groups.")
+    ),
 )
 _PEOPLE = (
     Ask(
         "used_by",
-        "Who signs in with it",
-        "Staff sign in to the admin, members to the site.",
+        words("Who signs in with it"),
+        words("Staff sign in to the admin, members to the site."),
         choices=USED_BY,
     ),
-    Ask("domains", "Email domains", "One a line. If empty, all.", rows=3),
+    Ask("domains", words("Email domains"), words("One a line. If empty, all."), rows=3),
     Ask(
         "creates_accounts",
-        "New accounts",
-        "People without an account get one when they first sign in: staff with the role below, "
-        "readers as members.",
+        words("New accounts"),
+        words(
+            "People without an account get one when they first sign in: staff with the role below, "
+            "readers as members."
+        ),
     ),
 )
 _ROLES = (
-    Ask("role_claim", "Claim", "Such as groups. If empty, the roles of accounts stay as they are."),
+    Ask(
+        "role_claim",
+        words("Claim"),
+        words("Such as groups. If empty, the roles of accounts stay as they are."),
+    ),
     Ask(
         "roles",
-        "Roles by value",
-        "One a line, such as newsroom = editor. It can’t be owner.",
+        words("Roles by value"),
+        words("One a line, such as newsroom = editor. It can’t be owner."),
         rows=4,
     ),
     Ask(
         "default_role",
-        "Everyone else",
-        "Staff without any of these values.",
+        words("Everyone else"),
+        words("Staff without any of these values."),
         choices={
-            NO_ROLE: "Can’t sign in",
-            "editor": "Editor",
-            "author": "Author",
-            "contributor": "Contributor",
+            NO_ROLE: words("Can’t sign in"),
+            "editor": words("Editor"),
+            "author": words("Author"),
+            "contributor": words("Contributor"),
         },
     ),
 )
 _SECOND = (
     Ask(
         "second_step",
-        "Accounts with a second factor",
-        "The provider’s own second factor can replace that of Masthead.",
+        words("Accounts with a second factor"),
+        words("The provider’s own second factor can replace that of Masthead."),
         choices={
-            SecondStep.MASTHEAD: "Ask here",
-            SecondStep.CLAIM: "Skip it if the provider reports one (amr)",
-            SecondStep.PROVIDER: "Never ask here",
+            SecondStep.MASTHEAD: words("Ask here"),
+            SecondStep.CLAIM: words("Skip it if the provider reports one (amr)"),
+            SecondStep.PROVIDER: words("Never ask here"),
         },
     ),
-    Ask("enabled", "In use", "Off hides the button and refuses the sign-in."),
+    Ask("enabled", words("In use"), words("Off hides the button and refuses the sign-in.")),
 )
-_NAME = (Ask("name", "Name", "On the button: “Sign in with …”."),)
+_NAME = (Ask("name", words("Name"), words("On the button: “Sign in with …”.")),)
 _GROUPS: Final = (
     ("", (*_NAME, *_FIXED, *_CLIENT)),
-    ("Who may sign in", _PEOPLE),
-    ("Roles of staff", _ROLES),
-    ("Safety", _SECOND),
+    (words("Who may sign in"), _PEOPLE),
+    (words("Roles of staff"), _ROLES),
+    (words("Safety"), _SECOND),
 )
 FORM: Final = Form(sign_in_providers, tuple(ask for _, asks in _GROUPS for ask in asks))
 _CHANGED: Final = Form(sign_in_providers, tuple(ask for ask in FORM.asks if ask not in _FIXED))
@@ -100,7 +119,7 @@ _CHANGED: Final = Form(sign_in_providers, tuple(ask for ask in FORM.asks if ask 
 
 async def providers_page(request: AdminRequest) -> Answer:
     values = {"rows": await _all(request), "used_by": USED_BY, "address": SIGN_IN}
-    return in_settings(request, "sign-in.html", "Sign-in", values)
+    return in_settings(request, "sign-in.html", words("Sign-in"), values)
 
 
 async def new_form(request: AdminRequest) -> Answer:
@@ -114,7 +133,9 @@ async def add(request: AdminRequest) -> Answer:
     if len(await _all(request)) >= MAX_PROVIDERS:
         raise Invalid({"name": _TOO_MANY})
     made = await request.records.create(request.caller, sign_in_providers, given)
-    return Redirect(f"{SIGN_IN}/{made['id']}", f"{made['name']} is added. Try it now.")
+    return Redirect(
+        f"{SIGN_IN}/{made['id']}", words("%(name)s is added. Try it now.", name=made["name"])
+    )
 
 
 async def provider_form(request: AdminRequest, record_id: str) -> Answer:
@@ -124,7 +145,7 @@ async def provider_form(request: AdminRequest, record_id: str) -> Answer:
 async def save(request: AdminRequest, record_id: str) -> Answer:
     given = _CHANGED.given(request)
     saved = await request.records.update(request.caller, sign_in_providers, record_id, given)
-    return Redirect(SIGN_IN, f"{saved['name']} is saved.")
+    return Redirect(SIGN_IN, words("%(name)s is saved.", name=saved["name"]))
 
 
 async def try_it(request: AdminRequest, record_id: str) -> Answer:
@@ -135,21 +156,28 @@ async def try_it(request: AdminRequest, record_id: str) -> Answer:
         metadata = await discovery.fetch_metadata(request.tenant_id, record["issuer"])
         keys = await discovery.fetch_keys(request.tenant_id, metadata)
     except ProviderFailed as error:
-        return _page(request, record, trial=("bad", f"That did not work. {error.why}"))
-    counted = "1 key" if len(keys) == 1 else f"{len(keys)} keys"
-    text = f"The provider answers, with {counted}. Now sign in with it in a private window."
+        return _page(
+            request, record, trial=("bad", words("That did not work. %(why)s", why=error.why))
+        )
+    text = counted(
+        "The provider answers, with one key. Now sign in with it in a private window.",
+        "The provider answers, with %(number)s keys. Now sign in with it in a private window.",
+        len(keys),
+    )
     return _page(request, record, trial=("good", text))
 
 
 async def remove_form(request: AdminRequest, record_id: str) -> Answer:
     record = await _provider(request, record_id)
     values = {"address": f"{SIGN_IN}/{record_id}", "back": SIGN_IN}
-    return in_settings(request, "remove-provider.html", f"Remove “{record['name']}”?", values)
+    return in_settings(
+        request, "remove-provider.html", words("Remove “%(name)s”?", name=record["name"]), values
+    )
 
 
 async def remove(request: AdminRequest, record_id: str) -> Answer:
     gone = await request.records.delete(request.caller, sign_in_providers, record_id)
-    return Redirect(SIGN_IN, f"{gone['name']} is removed.")
+    return Redirect(SIGN_IN, words("%(name)s is removed.", name=gone["name"]))
 
 
 async def _all(request: AdminRequest) -> list[Record]:
@@ -170,7 +198,7 @@ def _page(
 ) -> Page:
     form, stored = FORM.values(request, record), record or empty_record(sign_in_providers)
     hidden = {ask.name for ask in _FIXED} if record else ()
-    title = str(record["name"]) if record else "New provider"
+    title = str(record["name"]) if record else words("New provider")
     values = {
         **form,
         "title": title,
@@ -195,7 +223,7 @@ def _callbacks(request: AdminRequest, record: Record) -> list[tuple[str, str]]:
     is_open = "id" not in record or used_by == BOTH
     found = []
     if is_open or used_by == STAFF:
-        found.append(("Callback address for staff", f"{request.site_url}{WITH}/"))
+        found.append((words("Callback address for staff"), f"{request.site_url}{WITH}/"))
     if is_open or used_by == MEMBERS:
-        found.append(("Callback address for members", f"{request.site_url}{MEMBERS_WITH}/"))
+        found.append((words("Callback address for members"), f"{request.site_url}{MEMBERS_WITH}/"))
     return found

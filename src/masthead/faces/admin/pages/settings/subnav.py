@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Page
 from masthead.faces.admin.navigation import IN_SETTINGS
 from masthead.faces.admin.request import AdminRequest
@@ -23,18 +24,18 @@ WELCOME = f"{SETTINGS}/welcome"
 PRIVACY = f"{SETTINGS}/privacy"
 
 SECTIONS = (
-    ("Site", SETTINGS),
-    ("Design", DESIGN),
-    ("Domain", DOMAIN),
-    ("Keys", KEYS),
-    ("Sign-in", SIGN_IN),
-    ("Payments", PAYMENTS),
-    ("AI", AI),
-    ("Newsletters", NEWSLETTERS),
-    ("Welcome emails", WELCOME),
-    ("Email", MAIL),
-    ("Sending domain", SENDING),
-    ("Data protection", PRIVACY),
+    (words("Site"), SETTINGS),
+    (words("Design"), DESIGN),
+    (words("Domain"), DOMAIN),
+    (words("Keys"), KEYS),
+    (words("Sign-in"), SIGN_IN),
+    (words("Payments"), PAYMENTS),
+    (words("AI"), AI),
+    (words("Newsletters"), NEWSLETTERS),
+    (words("Welcome emails"), WELCOME),
+    (words("Email"), MAIL),
+    (words("Sending domain"), SENDING),
+    (words("Data protection"), PRIVACY),
 )
 """In the order of their links."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import BadRequest, NotFound
+from masthead.base.languages.words import words
 from masthead.content.texts.content import HTML, JSON
 from masthead.content.texts.editing import with_html
 from masthead.content.texts.editor_document import opened_document
@@ -27,17 +28,20 @@ MAX_FORM: Final = 2 * 1024 * 1024
 FORM: Final = Form(
     welcome_emails,
     (
-        Ask("is_on", "Send it", "Members who joined earlier don’t get one."),
-        Ask("subject", "Subject"),
+        Ask("is_on", words("Send it"), words("Members who joined earlier don’t get one.")),
+        Ask("subject", words("Subject")),
         Ask(
-            "content_html", "Text", "Pictures, lists and tables are emailed as in a post.", rows=14
+            "content_html",
+            words("Text"),
+            words("Pictures, lists and tables are emailed as in a post."),
+            rows=14,
         ),
     ),
 )
-_TABS: Final = {FREE: "Free members", PAID: "Paid members"}
+_TABS: Final = {FREE: words("Free members"), PAID: words("Paid members")}
 _WHEN: Final = {
-    FREE: "Free members get it once, as soon as they have confirmed their address.",
-    PAID: "Paid members get it once, when they first pay.",
+    FREE: words("Free members get it once, as soon as they have confirmed their address."),
+    PAID: words("Paid members get it once, when they first pay."),
 }
 _STARTER: Final = {
     FREE: '<p>Thank you for joining <a href="/">{site}</a>.</p>'
@@ -58,10 +62,12 @@ async def save_welcome(request: AdminRequest, kind: str) -> Answer:
         saved = await records.create(caller, welcome_emails, {**given, "kind": kind})
     address = f"{WELCOME}/{kind}"
     if "test" not in request.form:
-        return Redirect(address, f"Saved. {_TABS[kind]} {_state(saved)}.")
+        return Redirect(address, _saved(kind, is_on=saved["is_on"]))
     to = request.account["email"]
     await request.services.mailings.welcome.send_test(request.caller, request.tenant_id, to, saved)
-    return Redirect(address, f"Saved. {being_sent(request.services.settings, 'A test email', to)}")
+    sent = being_sent(request.services.settings, words("A test email"), to)
+    saved_words = words("Saved.")
+    return Redirect(address, f"{saved_words} {sent}")
 
 
 async def welcome_email(request: AdminRequest, kind: str) -> Answer:
@@ -84,7 +90,7 @@ async def _read_given(request: AdminRequest) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         document = None
     if not isinstance(document, dict) or document.get("type") != "doc":
-        raise BadRequest("The request contains no document.")
+        raise BadRequest(words("The request contains no document."))
     return dict(await with_html({**given, "content_json": document}))
 
 
@@ -98,15 +104,25 @@ async def _text(request: AdminRequest, kind: str) -> Record:
     return {
         "text": "",
         "is_on": False,
-        "subject": f"Welcome to {request.site_name}"[:255],
+        "subject": words("Welcome to %(site_name)s", site_name=request.site_name)[:255],
         "content_html": _STARTER[kind].format(site=escape(request.site_name)),
         "content_json": None,
         "content_source": HTML,
     }
 
 
-def _state(text: Record) -> str:
-    return "get it from now on" if text["is_on"] else "don’t get it"
+def _saved(kind: str, *, is_on: bool) -> str:
+    if kind == FREE:
+        return (
+            words("Saved. Free members get it from now on.")
+            if is_on
+            else words("Saved. Free members don’t get it.")
+        )
+    return (
+        words("Saved. Paid members get it from now on.")
+        if is_on
+        else words("Saved. Paid members don’t get it.")
+    )
 
 
 async def welcome_form(request: AdminRequest, kind: str = FREE) -> Answer:
@@ -132,7 +148,7 @@ async def welcome_form(request: AdminRequest, kind: str = FREE) -> Answer:
         "me": request.account["email"],
         "stored": where_stored(request.services.settings),
     }
-    return in_settings(request, "welcome.html", "Welcome emails", values)
+    return in_settings(request, "welcome.html", words("Welcome emails"), values)
 
 
 async def _mailing(request: AdminRequest, kind: str) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.base.languages.words import words
 from masthead.content.texts.publication import DRAFT, PUBLISHED
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.write.unit import Unit
@@ -16,11 +17,11 @@ from masthead.faces.admin.selected import Selection, change_each, done_in_words,
 from masthead.features.undo.undoing import Steps
 
 DONE = {
-    "publish": "published",
-    "unpublish": "unpublished",
-    "tag": "tagged",
-    "untag": "changed",
-    "delete": "in the trash",
+    "publish": words("published"),
+    "unpublish": words("unpublished"),
+    "tag": words("tagged"),
+    "untag": words("changed"),
+    "delete": words("in the trash"),
 }
 _STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
 _OF_TAGS = ("tag", "untag")
@@ -32,10 +33,18 @@ async def change_selected(filters_of: type[TextList], request: AdminRequest) -> 
     section = filters.section
     action = form.get("action", "")
     if action not in DONE or (action in _OF_TAGS and not section.has_tags):
-        raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
+        raise BadRequest(
+            section.said(
+                words("Choose what to do with the selected posts."),
+                words("Choose what to do with the selected pages."),
+            )
+        )
     chosen = await read_selection(request, filters.listing(request))
     if not chosen.ids:
-        return Redirect(filters.url(), f"No {section.noun} was selected.")
+        return Redirect(
+            filters.url(),
+            section.said(words("No post was selected."), words("No page was selected.")),
+        )
     tag = form.get("tag_name", "").strip()
     needs_tag = action in _OF_TAGS and not tag
     if needs_tag or ((chosen.is_all or action == "delete") and "confirmed" not in form):
@@ -52,7 +61,7 @@ async def change_selected(filters_of: type[TextList], request: AdminRequest) -> 
             raise
         problem = error.problems["tags"].message
         return _question(request, filters, action, chosen, problem=problem)
-    sentence = done_in_words(section.noun, DONE[action], steps.count, len(chosen.ids))
+    sentence = done_in_words(section.texts.name, DONE[action], steps.count, len(chosen.ids))
     return Redirect(filters.url(), sentence, undo=undo_address(steps))
 
 
@@ -69,7 +78,6 @@ def _question(
     *,
     problem: str = "",
 ) -> Page:
-    noun = filters.section.noun
     values: dict[str, Any] = {
         "section": filters.section,
         "filters": filters,
@@ -80,16 +88,19 @@ def _question(
         "back": filters.url(),
     }
     return Page(
-        "texts/bulk.html", _TITLES[action].format(noun=noun), values, status=422 if problem else 200
+        "texts/bulk.html",
+        filters.section.said(*_TITLES[action]),
+        values,
+        status=422 if problem else 200,
     )
 
 
 _TITLES = {
-    "publish": "Publish these {noun}s?",
-    "unpublish": "Unpublish these {noun}s?",
-    "tag": "Tag these {noun}s",
-    "untag": "Remove a tag",
-    "delete": "Delete these {noun}s?",
+    "publish": (words("Publish these posts?"), words("Publish these pages?")),
+    "unpublish": (words("Unpublish these posts?"), words("Unpublish these pages?")),
+    "tag": (words("Tag these posts"), words("Tag these pages")),
+    "untag": (words("Remove a tag"), words("Remove a tag")),
+    "delete": (words("Delete these posts?"), words("Delete these pages?")),
 }
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, urljoin
 import msgspec
 
 from masthead.base.errors import BadRequest, MastheadError
+from masthead.base.languages.words import words
 from masthead.base.logs import log
 from masthead.content.cards.bookmark import CARD as BOOKMARK
 from masthead.content.cards.embed import CARD as EMBED
@@ -55,7 +56,7 @@ class Found(msgspec.Struct, frozen=True):
 async def card_call(request: AdminRequest, body: dict[str, Any]) -> JsonAnswer:
     url = body.get("url")
     if not isinstance(url, str) or not re.match(r"https?://", url) or not safe_source(url):
-        raise BadRequest("Send an address that begins with https://.")
+        raise BadRequest(words("Send an address that begins with https://."))
     provider = provider_of(url)
     found = await _found(request, url, provider.about if provider else "")
     image = await _stored(request, found.picture) if found.picture else ""

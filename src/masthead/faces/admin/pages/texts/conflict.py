@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import Opened, open_text
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
@@ -45,7 +46,7 @@ async def conflict_page(
         "version": opened.version,
         "action": section.url(text_id),
     }
-    return Page("texts/conflict.html", "Two versions", values, status=409)
+    return Page("texts/conflict.html", words("Two versions"), values, status=409)
 
 
 def last_changed(opened: Opened) -> Record:
@@ -64,14 +65,23 @@ def was_just_published(opened: Opened) -> bool:
 def _cause(
     section: Section, request: AdminRequest, opened: Opened, *, by: str, is_own: bool
 ) -> str:
-    changed = request.when(last_changed(opened)["updated"])
-    when = changed.lower() if changed[0].isalpha() else changed
+    when = request.when(last_changed(opened)["updated"])
     if was_just_published(opened):
-        return f"This {section.noun} was published since you opened it: {when}."
+        return section.said(
+            words("This post was published since you opened it: %(when)s.", when=when),
+            words("This page was published since you opened it: %(when)s.", when=when),
+        )
     if is_own:
-        return f"You saved this {section.noun} in another tab or browser since: {when}."
-    who = by[:1].upper() + by[1:] if by else "Someone else or a program"
-    return f"{who} has saved this {section.noun} since you opened it: {when}."
+        return section.said(
+            words("You saved this post in another tab or browser since: %(when)s.", when=when),
+            words("You saved this page in another tab or browser since: %(when)s.", when=when),
+        )
+    by = str(by)
+    who = by[:1].upper() + by[1:] if by else words("Someone else or a program")
+    return section.said(
+        words("%(who)s has saved this post since you opened it: %(when)s.", who=who, when=when),
+        words("%(who)s has saved this page since you opened it: %(when)s.", who=who, when=when),
+    )
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.base.errors import BadRequest, RateLimited
+from masthead.base.languages.words import words
 from masthead.content.texts.difference import Difference, compare
 from masthead.content.texts.editing import Opened
 from masthead.content.texts.html_opening import HtmlOpening, open_html
@@ -15,7 +16,7 @@ async def converted(opened: Opened) -> dict[str, Any]:
     """The document of a text that is HTML."""
     found = await open_html(opened.values["content_html"])
     if found.document is None:
-        raise BadRequest(f"This can't be converted: {found.reason}.")
+        raise BadRequest(words("This can't be converted: %(reason)s.", reason=found.reason))
     return found.document
 
 

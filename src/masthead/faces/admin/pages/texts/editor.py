@@ -8,6 +8,7 @@ from typing import Any
 
 from masthead.base import clock, ids
 from masthead.base.errors import BadRequest, Conflict, Invalid
+from masthead.base.languages.words import words
 from masthead.content.texts.content import JSON, convert_markdown
 from masthead.content.texts.editing import Opened, discard_copy, open_text, save_text, with_html
 from masthead.content.texts.editor_document import opened_document
@@ -26,7 +27,7 @@ from masthead.faces.importers.platforms.ghost.markdown import render_markdown
 MAX_SAVE = 4 * 1024 * 1024
 """Bytes: twice the longest document that is stored."""
 MAX_MARKDOWN = 512 * 1024
-UNTITLED = "Untitled"
+UNTITLED = words("Untitled")
 
 
 async def save_call(
@@ -34,8 +35,7 @@ async def save_call(
 ) -> JsonAnswer:
     version = body.get("version")
     if not isinstance(version, str):
-        noun = section.noun
-        raise BadRequest(f"The save lacks the version of the {noun}. Open the {noun} again.")
+        raise BadRequest(words("The save lacks the version of the text. Open it again."))
     try:
         if version == NEW:
             return _saved(request, await _create_text(section, request, text_id, body))
@@ -84,7 +84,7 @@ async def _read_given(
 ) -> dict[str, Any]:
     document = body.get("content_json")
     if not isinstance(document, dict) or document.get("type") != "doc":
-        raise BadRequest("The request contains no document.")
+        raise BadRequest(words("The request contains no document."))
     asks = await asks_of(section, request, stored)
     given = given_values(request.caller, section.texts, asks, _form(body))
     given.pop("content_html", None)
@@ -154,7 +154,7 @@ async def token_call(request: AdminRequest) -> JsonAnswer:
 async def markdown_call(_: AdminRequest, body: dict[str, Any]) -> JsonAnswer:
     text = body.get("text")
     if not isinstance(text, str):
-        raise BadRequest("Send the text to convert.")
+        raise BadRequest(words("Send the text to convert."))
     if body.get("exactly") is True:
         # Of a program, which writes Markdown on purpose.
         return JsonAnswer({"html": (await convert_markdown(text, keeps_lines=True)).content_html})

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from masthead.base import ids
 from masthead.base.errors import BadRequest, Conflict, Forbidden, Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.content.texts.content import JSON
 from masthead.content.texts.editing import Opened, change_draft, discard_copy, open_text, save_text
 from masthead.content.texts.editor_document import opened_document
@@ -56,20 +57,20 @@ _DESCRIPTION = 160
 _SHARED_PICTURE = "600x0"
 _MOST_PICTURES = 200
 _SENTENCES = {
-    "save": "Saved.",
+    "save": words("Saved."),
     "preview": "",
     "review": "",
-    "discard": "The changes are discarded.",
-    "convert": "Converted. The HTML that it was is in the history.",
-    "ready": "It is ready for review. Editors and owners get an email.",
-    "unready": "It is no longer ready for review.",
+    "discard": words("The changes are discarded."),
+    "convert": words("Converted. The HTML that it was is in the history."),
+    "ready": words("It is ready for review. Editors and owners get an email."),
+    "unready": words("It is no longer ready for review."),
 }
 """Sentences by the action of the form's button. `review` saves, and leads to the dialog that
 publishes."""
 _REVIEWS = {"ready": {"review": READY}, "unready": {"review": ""}}
 
-_OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
-_CHANGED_HTML = {"convert": "Saved as HTML. Check what converting changes now."}
+_OF_PUBLISHED = {"save": words("Saved. The site shows it after Update.")}
+_CHANGED_HTML = {"convert": words("Saved as HTML. Check what converting changes now.")}
 _NOT_COPIED = ("slug", "authors", "content_source", "translations")
 _LONGEST_COPIED = 240
 """Characters of a title: it may have 255."""
@@ -136,7 +137,12 @@ async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
 async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     if not may_change(request, opened.text):
-        raise Forbidden(f"Only an editor or an owner can change the {section.noun} now.")
+        raise Forbidden(
+            section.said(
+                words("Only an editor or an owner can change the post now."),
+                words("Only an editor or an owner can change the page now."),
+            )
+        )
     given = await read_given(section, request, opened.values)
     action = _action(section, request)
     try:
@@ -161,8 +167,12 @@ def _check_echo(request: AdminRequest, error: Invalid) -> None:
     """A page with megabytes of text would take as long as the text that was refused."""
     if len(request.form.get("content_html", "")) > MAX_ECHO:
         raise BadRequest(
-            f"Nothing was saved. {' '.join(each.message for each in error.problems.values())} "
-            "The text is too long to show here again. Go back in your browser, which still has it."
+            words(
+                "Nothing was saved. %(why)s The text is too long to show here "
+                "again. Go back in your "
+                "browser, which still has it.",
+                why=" ".join(str(each.message) for each in error.problems.values()),
+            )
         ) from error
 
 
@@ -172,7 +182,7 @@ def _after(
     url = section.url(text_id)
     if action in _LEADS_TO:
         return Redirect(f"{url}/{_LEADS_TO[action]}")
-    return Redirect(url, (sentences or {}).get(action) or _sentence(section, action))
+    return Redirect(url, (sentences or {}).get(action) or _SENTENCES[action])
 
 
 async def _apply_action(
@@ -202,10 +212,6 @@ def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
     )
 
 
-def _sentence(section: Section, action: str) -> str:
-    return _SENTENCES[action].format(noun=section.noun)
-
-
 async def duplicate(section: Section, request: AdminRequest, text_id: str) -> Answer:
     """A new draft with what the editor shows of the text. Who copies a text begins it."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
@@ -218,18 +224,23 @@ async def duplicate(section: Section, request: AdminRequest, text_id: str) -> An
     prepared = await request.records.prepare(section.texts, given)
     async with request.records.unit(request.caller, prepared=prepared) as unit:
         record = await unit.create(section.texts, given)
-    return Redirect(section.url(record["id"]), f"This is a copy of “{values['title'][:80]}”.")
+    return Redirect(
+        section.url(record["id"]),
+        words("This is a copy of “%(title)s”.", title=values["title"][:80]),
+    )
 
 
 async def delete_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     values = {"section": section, "text": opened.text, "back": section.url(text_id)}
-    return Page("texts/delete.html", f"Delete “{opened.text['title']}”?", values)
+    return Page(
+        "texts/delete.html", words("Delete “%(title)s”?", title=opened.text["title"]), values
+    )
 
 
 async def delete(section: Section, request: AdminRequest, text_id: str) -> Answer:
     record = await request.records.delete(request.caller, section.texts, text_id)
-    sentence = f"“{record['title'][:80]}” is in the trash."
+    sentence = words("“%(title)s” is in the trash.", title=record["title"][:80])
     return Redirect(section.address, sentence, undo=restore_address(record))
 
 
@@ -286,7 +297,11 @@ async def _edited(section: Section, request: AdminRequest, opened: Opened) -> _E
 def _action(section: Section, request: AdminRequest) -> str:
     action = request.form.get("action", "save")
     if action not in _SENTENCES or (action in _REVIEWS and not section.has_review):
-        raise BadRequest(f"Choose what to do with the {section.noun}.")
+        raise BadRequest(
+            section.said(
+                words("Choose what to do with the post."), words("Choose what to do with the page.")
+            )
+        )
     return action
 
 
@@ -315,7 +330,7 @@ async def _page(
     fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
     has_copy = edited.has_copy
     badge, status = (
-        ("draft", "New") if edited.is_new else status_of(request, record, has_copy=has_copy)
+        ("draft", words("New")) if edited.is_new else status_of(request, record, has_copy=has_copy)
     )
     own = section.url(record["id"])
     wanted = request.query.get("as", "")
@@ -357,7 +372,9 @@ async def _page(
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,
     }
-    title = f"New {section.noun}" if edited.is_new else record["title"]
+    title = record["title"]
+    if edited.is_new:
+        title = section.said(words("New post"), words("New page"))
     template = "texts/editor.html" if in_editor else "texts/edit.html"
     return Page(template, title, values, status=422 if problems else 200)
 
@@ -376,7 +393,8 @@ def _result(section: Section, request: AdminRequest, record: Record) -> dict[str
         "host": urlsplit(request.site_url).netloc,
         "place": f"{folder} › " if folder else "",
         "slug": record["slug"],
-        "title": record["seo_title"] or f"{record['title'] or 'Untitled'} · {request.site_name}",
+        "title": record["seo_title"]
+        or f"{record['title'] or words('Untitled')} · {request.site_name}",
         "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
         "summary": summary,
         "picture": small(record["featured_image"], _SHARED_PICTURE),

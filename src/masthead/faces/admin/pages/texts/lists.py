@@ -9,17 +9,19 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.caller import Caller
+from masthead.base.languages.words import words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import any_of, equals
 from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.environment import short_day, short_weekday
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 
-STATUSES = {"draft": "Draft", "published": "Published"}
+STATUSES = {"draft": words("Draft"), "published": words("Published")}
 ORDERS = {
     "-changed": "-updated",
     "changed": "updated",
@@ -34,7 +36,7 @@ class TextList(ListPage, frozen=True):
     section: ClassVar[Section]
     template = "texts/_list.html"
     page = "texts/list.html"
-    search = Search("Search titles and text")
+    search = Search(words("Search titles and text"))
     columns: ClassVar[tuple[tuple[str, str], ...]]
     """Label and class of those that not every section has."""
     names: ClassVar[frozenset[str]]
@@ -141,11 +143,11 @@ def status_of(request: AdminRequest, text: Record, has_copy: bool = False) -> tu
     """The kind of badge and its words. `has_copy`: changes that are not on the site yet."""
     is_published = text["status"] == PUBLISHED
     if is_published and has_copy:
-        return "warn", "Changed, not live"
+        return "warn", words("Changed, not live")
     at = text["published_at"] if is_published else text.get("scheduled_for", "")
     if at > clock.to_text(request.now) or (at and not is_published):
         moment = request.local(at)
-        return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
+        return "info", f"{short_weekday(moment)} {short_day(moment)}, {moment:%H:%M}"
     if at:
-        return "good", "Published"
-    return ("info", "Ready for review") if text.get("review") else ("draft", "Draft")
+        return "good", words("Published")
+    return ("info", words("Ready for review")) if text.get("review") else ("draft", words("Draft"))

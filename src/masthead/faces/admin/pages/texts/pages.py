@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.lists import Pick
 from masthead.faces.admin.pages.texts.lists import SORTS, STATUSES, TextList
@@ -16,9 +17,9 @@ class PageList(TextList, frozen=True):
     address = PAGES.address
     title = PAGES.label
     collection = PAGES.texts
-    columns = (("Address", "path"),)
+    columns = ((words("Address"), "path"),)
     names = frozenset({"title", "slug", "status", "published_at", "created", "updated"})
-    picks = (Pick("status", "Status", "Any status", STATUSES),)
+    picks = (Pick("status", words("Status"), words("Any status"), STATUSES),)
     choices = (("sort", SORTS),)
 
     async def further(

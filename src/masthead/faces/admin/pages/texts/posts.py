@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from masthead.base.caller import Caller
+from masthead.base.languages.words import words
 from masthead.content.texts.publication import DRAFT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
@@ -36,8 +37,8 @@ MAX_TAG_LENGTH = 100
 SCHEDULED = "scheduled"
 _STATUSES = {
     "draft": STATUSES["draft"],
-    READY: "Ready for review",
-    SCHEDULED: "Scheduled",
+    READY: words("Ready for review"),
+    SCHEDULED: words("Scheduled"),
     "published": STATUSES["published"],
 }
 
@@ -51,7 +52,7 @@ class PostList(TextList, frozen=True):
     address = POSTS.address
     title = POSTS.label
     collection = posts
-    columns = (("Who can read it", "fit"), ("Author", "drop-s drop-m author"))
+    columns = ((words("Who can read it"), "fit"), (words("Author"), "drop-s drop-m author"))
     names = frozenset(
         {
             *("title", "status", "visibility", "email_only", "published_at", "scheduled_for"),
@@ -59,8 +60,8 @@ class PostList(TextList, frozen=True):
         }
     )
     picks = (
-        Pick("status", "Status", "Any status", _STATUSES),
-        Pick("visibility", "Who can read it", "Any visibility", READERS),
+        Pick("status", words("Status"), words("Any status"), _STATUSES),
+        Pick("visibility", words("Who can read it"), words("Any visibility"), READERS),
     )
     choices = (("sort", SORTS),)
 
@@ -124,19 +125,21 @@ class PostList(TextList, frozen=True):
         picks = [*self.picks]
         tags = await _tag_totals(request, MAX_TAGS + 1)
         if len(tags) > MAX_TAGS:
-            picks.append(Pick("tag", "Tag", "Any tag", suggestions=TAG_OPTIONS))
+            picks.append(Pick("tag", words("Tag"), words("Any tag"), suggestions=TAG_OPTIONS))
         elif tags:
             known = {tag: tag for tag in (*tags, *([self.tag] if self.tag else ()))}
-            picks.append(Pick("tag", "Tag", "Any tag", sorted_words(known)))
+            picks.append(Pick("tag", words("Tag"), words("Any tag"), sorted_words(known)))
         if len(names) > 1:
-            picks.append(Pick("author", "Author", "Any author", sorted_words(names)))
+            picks.append(Pick("author", words("Author"), words("Any author"), sorted_words(names)))
         return picks, [_cells(as_post(each), names) for each in texts]
 
 
 def _cells(post: PostRecord, names: Mapping[str, str]) -> tuple[str, ...]:
     authors = ", ".join(names[each] for each in post["authors"] if each in names)
     readers = READERS[post["visibility"]]
-    return f"{readers}, by email" if post["email_only"] else readers, authors
+    if post["email_only"]:
+        readers = words("%(readers)s, by email", readers=readers)
+    return readers, authors
 
 
 async def tag_options(request: AdminRequest) -> Answer:
@@ -145,7 +148,7 @@ async def tag_options(request: AdminRequest) -> Answer:
     # PostgreSQL would refuse NUL as a parameter.
     found = {} if "\0" in begins else await _tag_totals(request, MAX_SUGGESTED, begins)
     values = {"options": list(found)}
-    return Page("texts/_options.html", "Tags", values, fragment="texts/_options.html")
+    return Page("texts/_options.html", words("Tags"), values, fragment="texts/_options.html")
 
 
 async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import words
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.people import names_of
 from masthead.faces.admin.request import AdminRequest
@@ -30,6 +32,8 @@ async def here_call(
 async def _words(request: AdminRequest, others: list[str]) -> str:
     if not others:
         return ""
-    shown = sorted(each or "someone" for each in await names_of(request, others))
-    more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
-    return f"Also here: {', '.join(shown[:NAMED])}{more}"
+    shown = sorted(str(each or words("someone")) for each in await names_of(request, others))
+    if len(shown) > NAMED:
+        more = words("%(number)s more", number=len(shown) - NAMED)
+        shown = [*shown[:NAMED], str(more)]
+    return words("Also here: %(names)s", names=listed(shown))

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from masthead.base.caller import Audience, Reader
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import open_text
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Framed, Page
@@ -20,16 +21,36 @@ from masthead.features.posts.site import before_paywall, is_open, reader_of_all
 class _Readers(msgspec.Struct, frozen=True):
     reader: Reader
     label: str
-    plural: str
+    read_all: str
+    read_beginning: str
+    read_title: str
 
 
 _READERS = {
-    "guest": _Readers(Reader(Audience.GUEST), "Guest", "Guests"),
-    "member": _Readers(Reader(Audience.FREE), "Member", "Members"),
-    "paid": _Readers(Reader(Audience.PAID), "Paid member", "Paid members"),
+    "guest": _Readers(
+        Reader(Audience.GUEST),
+        words("Guest"),
+        words("Guests read everything."),
+        words("Guests read only the part before the paywall."),
+        words("Guests read only the title and the excerpt."),
+    ),
+    "member": _Readers(
+        Reader(Audience.FREE),
+        words("Member"),
+        words("Members read everything."),
+        words("Members read only the part before the paywall."),
+        words("Members read only the title and the excerpt."),
+    ),
+    "paid": _Readers(
+        Reader(Audience.PAID),
+        words("Paid member"),
+        words("Paid members read everything."),
+        words("Paid members read only the part before the paywall."),
+        words("Paid members read only the title and the excerpt."),
+    ),
 }
 _LEVEL = "level"
-_WIDTHS = {"desktop": "Desktop", "phone": "Phone"}
+_WIDTHS = {"desktop": words("Desktop"), "phone": words("Phone")}
 
 
 async def preview(section: Section, request: AdminRequest, text_id: str) -> Answer:
@@ -61,10 +82,9 @@ async def preview(section: Section, request: AdminRequest, text_id: str) -> Answ
         ],
         "width": width,
         "page": f"{own}/preview/page?{urlencode({'as': chosen})}",
-        "plural": readers.plural,
         "sees": _sees(readers, text),
     }
-    return Page("texts/preview.html", f"Preview of “{text['title']}”", values)
+    return Page("texts/preview.html", words("Preview of “%(title)s”", title=text["title"]), values)
 
 
 async def preview_page(section: Section, request: AdminRequest, text_id: str) -> Answer:
@@ -82,7 +102,13 @@ def _choices(text: Record) -> dict[str, _Readers]:
     """The readers by the name in the address; with those of a tier if the post is for one."""
     if not text.get("tiers"):
         return _READERS
-    with_level = _Readers(reader_of_all(text), "With the tier", "Members with one of its tiers")
+    with_level = _Readers(
+        reader_of_all(text),
+        words("With the tier"),
+        words("Members with one of its tiers read everything."),
+        words("Members with one of its tiers read only the part before the paywall."),
+        words("Members with one of its tiers read only the title and the excerpt."),
+    )
     return {**_READERS, _LEVEL: with_level}
 
 
@@ -94,7 +120,7 @@ def _chosen(request: AdminRequest, choices: Mapping[str, _Readers]) -> str:
 def _sees(readers: _Readers, text: Record) -> str:
     """How much of the text they get."""
     if "visibility" not in text or is_open(text, readers.reader):
-        return f"{readers.plural} read everything."
+        return readers.read_all
     if before_paywall(text["content_html"]):
-        return f"{readers.plural} read only the part before the paywall."
-    return f"{readers.plural} read only the title and the excerpt."
+        return readers.read_beginning
+    return readers.read_title

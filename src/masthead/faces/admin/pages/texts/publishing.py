@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base.errors import Conflict, Invalid, PlanTooSmall, WrongState
+from masthead.base.languages.words import counted, words
 from masthead.content.texts.editing import Opened, change_draft, open_text, put_live, take_down
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number as shown_number
 from masthead.faces.admin.forms import summary
 from masthead.faces.admin.lists import with_query
 from masthead.faces.admin.moments import future_moment, past_in_words, typed_in_words, typed_moment
@@ -48,36 +50,39 @@ LATER: Final = "publish_on"
 PUBLISH, SCHEDULE, UNSCHEDULE = "publish", "schedule", "unschedule"
 UPDATE, KEEP, UNPUBLISH = "update", "keep", "unpublish"
 SITE, BOTH = "site", "both"
-_PLACES: Final = {SITE: "On the site", BOTH: "On the site and by email"}
-_PLACES_OF_EMAILS: Final = {SITE: "No email yet", BOTH: "By email"}
+_PLACES: Final = {SITE: words("On the site"), BOTH: words("On the site and by email")}
+_PLACES_OF_EMAILS: Final = {SITE: words("No email yet"), BOTH: words("By email")}
 
 _LABELS: Final = {
-    PUBLISH: "Now",
-    SCHEDULE: "At a time",
-    UNSCHEDULE: "Don’t publish automatically",
-    UPDATE: "Update it",
-    KEEP: "Leave it",
-    UNPUBLISH: "Take it off the site",
+    PUBLISH: words("Now"),
+    SCHEDULE: words("At a time"),
+    UNSCHEDULE: words("Don’t publish automatically"),
+    UPDATE: words("Update it"),
+    KEEP: words("Leave it"),
+    UNPUBLISH: words("Take it off the site"),
 }
 _BUTTONS: Final = {
-    PUBLISH: ("Publish", "Publishing…"),
-    SCHEDULE: ("Schedule", "Scheduling…"),
-    UNSCHEDULE: ("Cancel the schedule", "Working…"),
-    UPDATE: ("Update", "Updating…"),
-    UNPUBLISH: ("Unpublish", "Working…"),
+    PUBLISH: (words("Publish"), words("Publishing…")),
+    SCHEDULE: (words("Schedule"), words("Scheduling…")),
+    UNSCHEDULE: (words("Cancel the schedule"), words("Working…")),
+    UPDATE: (words("Update"), words("Updating…")),
+    UNPUBLISH: (words("Unpublish"), words("Working…")),
 }
 _DONE: Final = {
-    PUBLISH: "The {noun} is published.",
-    SCHEDULE: "The {noun} is scheduled.",
-    UNSCHEDULE: "The {noun} is no longer scheduled.",
-    UPDATE: "The change is live.",
-    UNPUBLISH: "The {noun} is a draft now.",
+    PUBLISH: (words("The post is published."), words("The page is published.")),
+    SCHEDULE: (words("The post is scheduled."), words("The page is scheduled.")),
+    UNSCHEDULE: (
+        words("The post is no longer scheduled."),
+        words("The page is no longer scheduled."),
+    ),
+    UPDATE: (words("The change is live."), words("The change is live.")),
+    UNPUBLISH: (words("The post is a draft now."), words("The page is a draft now.")),
 }
-_GONE: Final = "Its address will show “Not found”."
+_GONE: Final = words("Its address will show “Not found”.")
 _WHO_READS: Final = {
-    "public": "Everyone can read it.",
-    "members": "Members can read it.",
-    "paid": "Paid members can read it.",
+    "public": words("Everyone can read it."),
+    "members": words("Members can read it."),
+    "paid": words("Paid members can read it."),
 }
 
 
@@ -137,9 +142,14 @@ async def publish(section: Section, request: AdminRequest, text_id: str) -> Answ
     except Conflict:
         return Redirect(
             dialog.own,
-            f"Nothing was published: this {section.noun} has been saved since. Check it again.",
+            section.said(
+                words("Nothing was published: this post has been saved since. Check it again."),
+                words("Nothing was published: this page has been saved since. Check it again."),
+            ),
         )
-    done = _DONE.get(choice.what, "Nothing has changed.").format(noun=section.noun)
+    done = words("Nothing has changed.")
+    if choice.what in _DONE:
+        done = section.said(*_DONE[choice.what])
     if choice.mail is None:
         return Redirect(dialog.own, done)
     return await _mail(request, dialog, choice, choice.mail, done=done)
@@ -155,14 +165,17 @@ async def _mail(
         at = future_moment(request, LATER, choice.later) if later else ""
         made = await begin_mailing(request, dialog.text_id, mail, at)
     except Invalid as error:
-        why = " ".join(each.message for each in error.problems.values())
+        why = " ".join(str(each.message) for each in error.problems.values())
     except (PlanTooSmall, WrongState, Conflict) as error:
         why = str(error)
     else:
-        begun = "Its email will be sent then." if later else "Sending has begun."
+        begun = words("Its email will be sent then.") if later else words("Sending has begun.")
         return Redirect(f"{MAILINGS}/{made['id']}", f"{done} {begun}")
     chosen = {**mail.values, "labels": ", ".join(mail.labels)}
-    return Redirect(with_query(f"{dialog.own}/mail", **chosen), f"{done} No email was sent: {why}")
+    return Redirect(
+        with_query(f"{dialog.own}/mail", **chosen),
+        words("%(done)s No email was sent: %(why)s", done=done, why=why),
+    )
 
 
 async def _dialog(section: Section, request: AdminRequest, text_id: str) -> Dialog:
@@ -230,7 +243,7 @@ async def _page(request: AdminRequest, dialog: Dialog, choice: PublishingChoice)
     act, busy = _button(choice, number)
     past = past_in_words(request, choice.later)
     labels = {name: name.capitalize() for name in request.problems}
-    labels |= {**FIELD_LABELS, LATER: "Time"}
+    labels |= {**FIELD_LABELS, LATER: words("Time")}
     values: dict[str, Any] = {
         "section": section,
         "own": dialog.own,
@@ -258,7 +271,7 @@ async def _page(request: AdminRequest, dialog: Dialog, choice: PublishingChoice)
         "problems": summary(request, labels),
         **await _mail_values(request, dialog, choice, names),
     }
-    heading = "On the site" if is_published else "Publish"
+    heading = words("On the site") if is_published else words("Publish")
     return Page(
         "texts/publish.html",
         f"{heading}: {title}",
@@ -291,8 +304,15 @@ def _button(choice: PublishingChoice, number: int) -> tuple[str, str]:
     act, busy = _BUTTONS.get(choice.what, ("", ""))
     if choice.mail is None or not number:
         return act, busy
-    emails = "1 email" if number == 1 else f"{number:,} emails"
-    return f"{act} and send {emails}" if choice.what == PUBLISH else f"{act} both", busy
+    if choice.what != PUBLISH:
+        return words("Schedule both"), busy
+    said = counted(
+        "Publish and send %(count)s email",
+        "Publish and send %(count)s emails",
+        number,
+        count=shown_number(number),
+    )
+    return said, busy
 
 
 def _readers(choice: PublishingChoice) -> list[tuple[str, str, bool]]:
@@ -306,52 +326,72 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: PublishingChoice, m
         return f"{_sentence_of_email(request, dialog, choice, host)} {mailed}".strip()
     match choice.what:
         case "publish":
-            said = f"It goes live on {host} now. {who}"
+            said = words("It goes live on %(host)s now. %(who)s", host=host, who=who)
         case "schedule":
             when = typed_in_words(request, choice.later)
-            said = f"It goes live on {host} automatically {when}. {who}"
+            said = words(
+                "It goes live on %(host)s automatically %(when)s. %(who)s",
+                host=host,
+                when=when,
+                who=who,
+            )
         case "unschedule":
-            said = "It stays a draft until you publish it yourself."
+            said = words("It stays a draft until you publish it yourself.")
         case "update":
-            said = f"Your changes replace what {host} shows now. {who}"
+            said = words(
+                "Your changes replace what %(host)s shows now. %(who)s", host=host, who=who
+            )
         case "unpublish":
-            lost = " Changes that are not live yet stay in the draft." if dialog.opened.copy else ""
-            said = f"It becomes a draft and is removed from {host} now. {_GONE}{lost}"
+            said = words("It becomes a draft and is removed from %(host)s now.", host=host)
+            said = f"{said} {_GONE}"
+            if dialog.opened.copy:
+                stay = words("Changes that are not live yet stay in the draft.")
+                said = f"{said} {stay}"
         case _:
-            said = f"It is live on {host}, without the waiting changes. {who}"
+            said = words(
+                "It is live on %(host)s, without the waiting changes. %(who)s", host=host, who=who
+            )
     return f"{said} {mailed}".strip()
 
 
 def _who_reads(dialog: Dialog, choice: PublishingChoice) -> str:
     if choice.visibility == "paid" and dialog.opened.values["tiers"]:
-        return "Paid members with one of its tiers can read it."
-    return _WHO_READS.get(choice.visibility, "Everyone can read it.")
+        return words("Paid members with one of its tiers can read it.")
+    return _WHO_READS.get(choice.visibility, words("Everyone can read it."))
 
 
 def _sentence_of_email(
     request: AdminRequest, dialog: Dialog, choice: PublishingChoice, host: str
 ) -> str:
     """The sentence about a text that has no page, or has none until now."""
-    no_page = f"It has no page on {host}: only those who get the email can read it."
+    no_page = words(
+        "It has no page on %(host)s: only those who get the email can read it.", host=host
+    )
     match choice.what:
         case "publish":
-            return f"It is published now. {no_page}"
+            return words("It is published now. %(no_page)s", no_page=no_page)
         case "schedule":
-            return (
-                f"It is published automatically {typed_in_words(request, choice.later)}. {no_page}"
+            return words(
+                "It is published automatically %(typed_in_words)s. %(no_page)s",
+                typed_in_words=typed_in_words(request, choice.later),
+                no_page=no_page,
             )
         case "unschedule":
-            return "It stays a draft until you publish it yourself."
+            return words("It stays a draft until you publish it yourself.")
         case "unpublish":
-            return f"It becomes a draft. It has no page on {host}."
+            return words("It becomes a draft. It has no page on %(host)s.", host=host)
         case "update" if not dialog.is_email_only:
-            return f"It gets a page on {host} now. {_who_reads(dialog, choice)}"
+            return words(
+                "It gets a page on %(host)s now. %(who_reads)s",
+                host=host,
+                who_reads=_who_reads(dialog, choice),
+            )
         case "update" if not dialog.opened.text["email_only"]:
-            return f"It is removed from {host} now. {_GONE}"
+            return words("It is removed from %(host)s now. %(gone)s", host=host, gone=_GONE)
         case "update":
-            return f"Your changes replace the published text. {no_page}"
+            return words("Your changes replace the published text. %(no_page)s", no_page=no_page)
         case _:
-            return f"It is published. {no_page}"
+            return words("It is published. %(no_page)s", no_page=no_page)
 
 
 def _mailed(
@@ -370,17 +410,25 @@ def _mailed(
             mailed_in_words(request, each, names.get(each["newsletter"], ""))
             for each in dialog.mailings
         ]
-        return " ".join(said) or _nobody(request, dialog)
+        return " ".join(map(str, said)) or _nobody(request, dialog)
     newsletter = names.get(choice.mail.newsletter, "")
     if not number:
         return nobody_in_words(choice.mail, newsletter)
-    when = "then" if choice.what == SCHEDULE else "now"
-    whom = readers_in_words(choice.mail, number, newsletter)
-    return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once."
+    mailed = {
+        "subject": choice.mail.subject,
+        "members": readers_in_words(choice.mail, number, newsletter),
+    }
+    if choice.what == SCHEDULE:
+        return words("“%(subject)s” will be emailed then to %(members)s, once.", **mailed)
+    return words("“%(subject)s” will be emailed now to %(members)s, once.", **mailed)
 
 
 def _nobody(request: AdminRequest, dialog: Dialog) -> str:
-    said = "Nobody gets an email."
+    said = words("Nobody gets an email.")
     if may_mail(dialog.section, request):
         return said
-    return f"{said} To email it to members, ask {who_sends(request.site_record)}."
+    return words(
+        "%(said)s To email it to members, ask %(who_sends)s.",
+        said=said,
+        who_sends=who_sends(request.site_record),
+    )

@@ -6,6 +6,7 @@ import msgspec
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Conflict, Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import change_draft, open_text
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
@@ -22,8 +23,8 @@ _FORM = Form(
     (
         Ask(
             REVIEW_NOTE.name,
-            "Note",
-            "Emailed to the writer, and shown on the post until it is ready again.",
+            words("Note"),
+            words("Emailed to the writer, and shown on the post until it is ready again."),
             rows=8,
         ),
     ),
@@ -48,7 +49,7 @@ async def review_of(request: AdminRequest, post: Record) -> Review | None:
     return Review(
         is_ready=bool(post["review"]),
         note=post["review_note"],
-        by=name or "a program",
+        by=name or words("a program"),
         when=request.when(post["review_at"]) if post["review_at"] else "",
         may_send_back=not request.caller.is_writer,
     )
@@ -65,7 +66,7 @@ async def send_back_form(request: AdminRequest, post_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
     own, post = POSTS.url(post_id), opened.text
     if post["review"] != READY:
-        return Redirect(own, "Nobody waits for a review of this post.")
+        return Redirect(own, words("Nobody waits for a review of this post."))
     values = {
         "own": own,
         "title": opened.values["title"],
@@ -73,7 +74,7 @@ async def send_back_form(request: AdminRequest, post_id: str) -> Answer:
         "version": opened.version,
         **_FORM.values(request, post),
     }
-    return Page("texts/send_back.html", "Send back", values)
+    return Page("texts/send_back.html", words("Send back"), values)
 
 
 async def send_back(request: AdminRequest, post_id: str) -> Answer:
@@ -83,7 +84,7 @@ async def send_back(request: AdminRequest, post_id: str) -> Answer:
     own = POSTS.url(post_id)
     text = (request.records, request.caller, POSTS.kind, post_id)
     if (await open_text(*text)).text["review"] != READY:
-        return Redirect(own, "Nobody waits for a review of this post.")
+        return Redirect(own, words("Nobody waits for a review of this post."))
     try:
         await change_draft(
             *text,
@@ -92,9 +93,10 @@ async def send_back(request: AdminRequest, post_id: str) -> Answer:
         )
     except Conflict as error:
         raise Invalid({REVIEW_NOTE.name: _CHANGED}) from error
-    return Redirect(own, "It is sent back. Its writer gets the note by email.")
+    return Redirect(own, words("It is sent back. Its writer gets the note by email."))
 
 
 _CHANGED = Problem(
-    "validation_changed", "The post has been changed since. Check it, then send it back again."
+    "validation_changed",
+    words("The post has been changed since. Check it, then send it back again."),
 )

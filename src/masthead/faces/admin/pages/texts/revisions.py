@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masthead.base.errors import Conflict
+from masthead.base.languages.words import words
 from masthead.content.texts.difference import Piece, compare, compare_words
 from masthead.content.texts.editing import Opened, open_text, restore_revision
 from masthead.content.texts.publication import PUBLISHED
@@ -22,13 +23,13 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 
 _BADGES = {
-    "draft": ("draft", "Draft"),
-    PUBLISHED: ("good", "Published"),
-    CHANGES: ("info", "Changes, not live"),
+    "draft": ("draft", words("Draft")),
+    PUBLISHED: ("good", words("Published")),
+    CHANGES: ("info", words("Changes, not live")),
 }
 _LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
 _NOT_SETTINGS = frozenset({"title", "content_html"})
-_WITH = {"now": "With the current text", "before": "With the revision before it"}
+_WITH = {"now": words("With the current text"), "before": words("With the revision before it")}
 _PER_PAGE = 100
 
 
@@ -53,7 +54,7 @@ async def revisions(section: Section, request: AdminRequest, text_id: str) -> An
         "chosen": chosen,
         "pager": pager,
     }
-    return Page("texts/revisions.html", "History", values)
+    return Page("texts/revisions.html", words("History"), values)
 
 
 async def revision(
@@ -79,12 +80,12 @@ async def restore(
     except Conflict:
         return await _page(section, request, text_id, revision_id, status=409)
     is_live = (await _open_text(section, request, text_id)).text["status"] == PUBLISHED
-    sentence = (
-        f"The revision of {clock_time(request.local(stored['saved_at']))} is back. "
-        + ("It goes live with Update. " if is_live else "")
-        + "The text it replaced is in the history."
-    )
-    return Redirect(section.url(text_id), sentence)
+    moment = clock_time(request.local(stored["saved_at"]))
+    said = [words("The revision of %(moment)s is back.", moment=moment)]
+    if is_live:
+        said.append(words("It goes live with Update."))
+    said.append(words("The text it replaced is in the history."))
+    return Redirect(section.url(text_id), " ".join(map(str, said)))
 
 
 async def _page(
@@ -122,7 +123,9 @@ async def _page(
         "is_published": opened.text["status"] == PUBLISHED,
         "is_outdated": status == 409,
     }
-    title = f"Revision of {clock_time(request.local(stored['saved_at']))}"
+    title = words(
+        "Revision of %(clock_time)s", clock_time=clock_time(request.local(stored["saved_at"]))
+    )
     return Page("texts/revision.html", title, values, status=status)
 
 
@@ -150,7 +153,7 @@ def _with_chosen(
     if other is None or wanted == "before":
         return []
     moment = clock_time(request.local(other["saved_at"]))
-    return [(f"With that of {moment}", f"{url}?with={wanted}", True, None)]
+    return [(words("With that of %(moment)s", moment=moment), f"{url}?with={wanted}", True, None)]
 
 
 def _listing(section: Section, text_id: str, chosen_id: str) -> Listing:
@@ -216,8 +219,8 @@ def _now(opened: Opened, names: Mapping[str, str]) -> Record:
 def _who(account_id: str, names: Mapping[str, str]) -> str:
     if not account_id:
         # An import or a schedule.
-        return "The service"
-    return names.get(account_id) or "An API key or a former account"
+        return words("The service")
+    return names.get(account_id) or words("An API key or a former account")
 
 
 def _title(old: Record, new: Record) -> tuple[Piece, ...]:

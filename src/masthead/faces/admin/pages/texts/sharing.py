@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masthead.base import clock
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.content.texts.editing import open_text
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.filter.conditions import all_of, equals, newer
@@ -31,7 +32,7 @@ async def end_share_link(request: AdminRequest, post_id: str, link_id: str) -> A
     if found is None:
         raise NotFound
     await request.records.delete(request.caller, draft_links, link_id)
-    return Redirect(f"{POSTS.url(post_id)}/share", "The link has ended.")
+    return Redirect(f"{POSTS.url(post_id)}/share", words("The link has ended."))
 
 
 async def share_page(request: AdminRequest, post_id: str, token: str = "") -> Answer:
@@ -56,6 +57,8 @@ async def share_page(request: AdminRequest, post_id: str, token: str = "") -> An
         "is_published": opened.text["status"] == PUBLISHED,
         "may_change": may_change(request, opened.text),
         "made": f"{request.site_url}{ADDRESS}{token}" if token else "",
-        "links": [each | {"by": names.get(each["made_by"], "A former account")} for each in found],
+        "links": [
+            each | {"by": names.get(each["made_by"], words("A former account"))} for each in found
+        ],
     }
-    return Page("texts/share.html", "Share this draft", values)
+    return Page("texts/share.html", words("Share this draft"), values)

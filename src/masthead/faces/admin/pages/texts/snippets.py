@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import BadRequest, Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.content.texts.content import html_of
 from masthead.content.texts.editor_document import opened_document
 from masthead.content.texts.html_opening import open_html
@@ -27,7 +28,9 @@ from masthead.features.posts.snippets import snippets, summary_of
 ADDRESS = "/admin/snippets"
 MAX_FORM = 1024 * 1024
 MOST_FOUND = 8
-_FORM = Form(snippets, (Ask("name", "Name", "Staff find it by its name in the editor."),))
+_FORM = Form(
+    snippets, (Ask("name", words("Name"), words("Staff find it by its name in the editor.")),)
+)
 
 
 def may_write(request: AdminRequest) -> bool:
@@ -36,18 +39,20 @@ def may_write(request: AdminRequest) -> bool:
 
 class SnippetList(ListPage, frozen=True):
     address = ADDRESS
-    title = "Snippets"
+    title = words("Snippets")
     page = "texts/snippets.html"
-    back = ("Posts", "/admin/posts")
-    about = "Parts of a text for use again. In the editor, type /snippet."
+    back = (words("Posts"), "/admin/posts")
+    about = words("Parts of a text for use again. In the editor, type /snippet.")
     collection = snippets
     template = "texts/_snippets.html"
-    search = Search("Search by name", "Name")
+    search = Search(words("Search by name"), words("Name"))
     empty = (
-        "No snippets yet",
-        "Select a part of a text in the editor and choose More formatting, Save as a snippet.",
+        words("No snippets yet"),
+        words(
+            "Select a part of a text in the editor and choose More formatting, Save as a snippet."
+        ),
     )
-    no_match = ("No snippet has this name", "Try a part of the name.")
+    no_match = (words("No snippet has this name"), words("Try a part of the name."))
 
     q: str = ""
 
@@ -61,8 +66,8 @@ class SnippetList(ListPage, frozen=True):
         }
 
 
-def _named(words: str) -> Expression:
-    return Comparison(Identifier(("name",)), "~", Literal(f"%{words}%"))
+def _named(typed: str) -> Expression:
+    return Comparison(Identifier(("name",)), "~", Literal(f"%{typed}%"))
 
 
 async def new_snippet(request: AdminRequest) -> Answer:
@@ -72,7 +77,7 @@ async def new_snippet(request: AdminRequest) -> Answer:
 
 async def create_snippet(request: AdminRequest) -> Answer:
     made = await request.records.create(request.caller, snippets, await _given(request))
-    return Redirect(ADDRESS, f"“{made['name']}” is saved.")
+    return Redirect(ADDRESS, words("“%(name)s” is saved.", name=made["name"]))
 
 
 async def snippet_form(request: AdminRequest, snippet_id: str) -> Answer:
@@ -82,12 +87,12 @@ async def snippet_form(request: AdminRequest, snippet_id: str) -> Answer:
 async def save_snippet(request: AdminRequest, snippet_id: str) -> Answer:
     given = await _given(request)
     saved = await request.records.update(request.caller, snippets, snippet_id, given)
-    return Redirect(ADDRESS, f"“{saved['name']}” is saved.")
+    return Redirect(ADDRESS, words("“%(name)s” is saved.", name=saved["name"]))
 
 
 async def delete_snippet(request: AdminRequest, snippet_id: str) -> Answer:
     record = await request.records.delete(request.caller, snippets, snippet_id)
-    return Redirect(ADDRESS, f"“{record['name']}” is deleted.")
+    return Redirect(ADDRESS, words("“%(name)s” is deleted.", name=record["name"]))
 
 
 async def _given(request: AdminRequest) -> dict[str, Any]:
@@ -98,12 +103,15 @@ async def _given(request: AdminRequest) -> dict[str, Any]:
         try:
             return {**given, "content_json": msgspec.json.decode(sent)}
         except (msgspec.DecodeError, RecursionError, UnicodeError):
-            raise BadRequest("The request contains no document.") from None
+            raise BadRequest(words("The request contains no document.")) from None
     if html is None or html.replace("\r\n", "\n") == request.form.get("html_before", html + "."):
         return given
     found = await open_html(html)
     if found.document is None:
-        problem = Problem("validation_document", f"This can't be a snippet: {found.reason}.")
+        problem = Problem(
+            "validation_document",
+            words("This can't be a snippet: %(reason)s.", reason=found.reason),
+        )
         raise Invalid({"content_json": problem})
     if not found.document["content"]:
         raise Invalid({"content_json": REQUIRED})
@@ -121,7 +129,7 @@ async def _page(request: AdminRequest, record: Record | None = None) -> Page:
         sent = _sent(request)
         document = sent or document
     values = {
-        **_FORM.values(request, stored, labels={"content_json": "Text"}),
+        **_FORM.values(request, stored, labels={"content_json": words("Text")}),
         "snippet": record,
         "html": typed,
         "document_json": msgspec.json.encode(document).decode() if document else "",
@@ -131,7 +139,7 @@ async def _page(request: AdminRequest, record: Record | None = None) -> Page:
         "tenant_id": "" if request.context.tenant else request.tenant_id,
         "action": f"{ADDRESS}/{record['id']}" if record else f"{ADDRESS}/new",
     }
-    title = record["name"] if record else "New snippet"
+    title = record["name"] if record else words("New snippet")
     return Page("texts/snippet.html", title, values)
 
 
@@ -145,10 +153,10 @@ def _sent(request: AdminRequest) -> dict[str, Any] | None:
 
 
 async def found_call(request: AdminRequest) -> JsonAnswer:
-    """The snippets whose name has some words."""
-    words = request.query.get("q", "").strip()[:100]
+    """The snippets whose name has some typed."""
+    typed = request.query.get("q", "").strip()[:100]
     wanted = ListRequest(
-        per_page=MOST_FOUND, filter=_named(words) if words else "", sort="name", skip_total=True
+        per_page=MOST_FOUND, filter=_named(typed) if typed else "", sort="name", skip_total=True
     )
     page = await request.records.page(request.caller, snippets, wanted)
     found = [

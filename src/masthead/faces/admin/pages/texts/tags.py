@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, begins_with, newer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -34,8 +35,18 @@ DESCRIBE = "describe"
 _ABOUT = Form(
     tags,
     (
-        Ask("description", "Description", "Readers see it above the posts of the tag.", rows=3),
-        Ask("picture", "Picture", "Shown next to the name of the tag.", is_picture=True),
+        Ask(
+            "description",
+            words("Description"),
+            words("Readers see it above the posts of the tag."),
+            rows=3,
+        ),
+        Ask(
+            "picture",
+            words("Picture"),
+            words("Shown next to the name of the tag."),
+            is_picture=True,
+        ),
     ),
 )
 
@@ -84,7 +95,7 @@ async def tags_list(request: AdminRequest) -> Answer:
         "has_tags": bool(totals or changes),
         "here": request.address,
     }
-    return Page("tags/list.html", "Tags", values, fragment="tags/_list.html")
+    return Page("tags/list.html", words("Tags"), values, fragment="tags/_list.html")
 
 
 async def _totals(
@@ -174,10 +185,10 @@ async def change(request: AdminRequest) -> Answer:
     if action == DESCRIBE:
         return await _describe(request, tag)
     if action not in ACTIONS:
-        raise BadRequest("Choose what to do with the tag.")
+        raise BadRequest(words("Choose what to do with the tag."))
     new_tag = "" if action == "remove" else " ".join(form.get("new_tag", "").split())
     if action != "remove" and not new_tag:
-        sentence = "Type a name." if action == "rename" else "Choose a tag."
+        sentence = words("Type a name.") if action == "rename" else words("Choose a tag.")
         return await _form(request, tag, action, sentence)
     # Refuses those who may not change tags.
     await changes_under_way(records, caller)
@@ -195,10 +206,10 @@ async def change(request: AdminRequest) -> Answer:
 
 def _sentence(tag: str, new_tag: str, *, is_merged: bool) -> str:
     if not new_tag:
-        return f"“{tag}” is being removed."
+        return words("“%(tag)s” is being removed.", tag=tag)
     if is_merged:
-        return f"“{tag}” is being merged into “{new_tag}”."
-    return f"“{tag}” is being renamed to “{new_tag}”."
+        return words("“%(tag)s” is being merged into “%(new_tag)s”.", tag=tag, new_tag=new_tag)
+    return words("“%(tag)s” is being renamed to “%(new_tag)s”.", tag=tag, new_tag=new_tag)
 
 
 async def _form(
@@ -247,7 +258,7 @@ async def _describe(request: AdminRequest, tag: str) -> Answer:
     except Invalid as error:
         request.problems = error.problems
         return await _form(request, tag, DESCRIBE, str(error))
-    return Redirect(url_of(tag), "Saved.")
+    return Redirect(url_of(tag), words("Saved."))
 
 
 def _question(tag: str, total: int, new_tag: str, new_total: int) -> Page:
@@ -257,7 +268,11 @@ def _question(tag: str, total: int, new_tag: str, new_total: int) -> Page:
         "new_total": new_total,
         "action": "merge" if new_tag else "remove",
     }
-    title = f"Merge “{tag}” into “{new_tag}”?" if new_tag else f"Remove “{tag}”?"
+    title = (
+        words("Merge “%(tag)s” into “%(new_tag)s”?", tag=tag, new_tag=new_tag)
+        if new_tag
+        else words("Remove “%(tag)s”?", tag=tag)
+    )
     return Page("tags/question.html", title, values)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from masthead.base.caller import SITE_STAFF
+from masthead.base.languages.words import words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
@@ -32,8 +33,8 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
     # Only editors and owners may name authors.
     if section.has_authors and not request.caller.is_writer:
         names = await staff_names(request)
-        own = dict.fromkeys(beginners(section, request), "You")
-        choices["authors"] = dict.fromkeys(record["authors"], "Another author") | own | names
+        own = dict.fromkeys(beginners(section, request), words("You"))
+        choices["authors"] = dict.fromkeys(record["authors"], words("Another author")) | own | names
     return tuple(
         replace(each, choices=choices.get(each.name, each.choices))
         for each in section.asks
@@ -42,7 +43,9 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
 
 
 async def _levels(request: AdminRequest, record: Record) -> dict[str, str]:
-    return dict.fromkeys(record["tiers"], "A tier that is deleted") | await level_names(request)
+    return dict.fromkeys(record["tiers"], words("A tier that is deleted")) | await level_names(
+        request
+    )
 
 
 def beginners(section: Section, request: AdminRequest) -> list[str]:

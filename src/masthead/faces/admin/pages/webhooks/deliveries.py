@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from masthead.base import ids
+from masthead.base.languages.words import words
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
 from masthead.faces.admin.environment import moment
 from masthead.faces.admin.lists import PER_PAGE, Filters, Pager, Pick, cursor_of
@@ -23,13 +24,18 @@ from masthead.features.webhooks.delivery_log import (
 )
 
 DELIVERIES = f"{ADDRESS}/deliveries"
-STATES = {PENDING: "Waiting", DELIVERED: "Delivered", DEAD: "Dead", DROPPED: "Dropped"}
+STATES = {
+    PENDING: words("Waiting"),
+    DELIVERED: words("Delivered"),
+    DEAD: words("Dead"),
+    DROPPED: words("Dropped"),
+}
 BADGES = {PENDING: "info", DELIVERED: "good", DEAD: "bad", DROPPED: "draft"}
 TIMES = {
-    "1h": "Last hour",
-    "24h": "Last 24 hours",
-    "7d": "Last 7 days",
-    "30d": "Last 30 days",
+    "1h": words("Last hour"),
+    "24h": words("Last 24 hours"),
+    "7d": words("Last 7 days"),
+    "30d": words("Last 30 days"),
 }
 _LENGTHS = {
     "1h": timedelta(hours=1),
@@ -42,9 +48,14 @@ _LENGTHS = {
 class DeliveryFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     picks = (
-        Pick("state", "State", "Any state", STATES),
-        Pick("event", "Event", "Any event", dict(zip(EVENT_NAMES, EVENT_NAMES, strict=True))),
-        Pick("time", "Time", "Any time", TIMES),
+        Pick("state", words("State"), words("Any state"), STATES),
+        Pick(
+            "event",
+            words("Event"),
+            words("Any event"),
+            dict(zip(EVENT_NAMES, EVENT_NAMES, strict=True)),
+        ),
+        Pick("time", words("Time"), words("Any time"), TIMES),
     )
 
     state: str = ""
@@ -121,16 +132,16 @@ def _position(cursor: Cursor | None) -> str:
 def state_of(delivery: LoggedDelivery) -> tuple[str, str]:
     """The kind of badge and its words."""
     if delivery.event == TEST_PING and delivery.state == DROPPED:
-        return "bad", "Test failed"
+        return "bad", words("Test failed")
     if delivery.state == PENDING and delivery.attempts:
-        return "warn", "Retrying"
+        return "warn", words("Retrying")
     return BADGES[delivery.state], STATES[delivery.state]
 
 
 def answer_of(delivery: LoggedDelivery) -> str:
     if delivery.last_status:
         return str(delivery.last_status)
-    return "No answer" if delivery.attempts else "–"
+    return words("No answer") if delivery.attempts else "–"
 
 
 def moment_of(request: AdminRequest, text: str) -> str:

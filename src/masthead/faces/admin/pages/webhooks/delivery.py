@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base import clock, ids
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import counted, words
 from masthead.engine.events.log import LoggedEvent
 from masthead.engine.events.names import TEST_PING
 from masthead.engine.records.collection import Record
@@ -37,7 +38,7 @@ async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
         raise NotFound
     event = await services.event_log.get(request.tenant_id, delivery.event_id)
     webhook = await _webhook(request, delivery.webhook_id)
-    name = webhook["name"] if webhook else "a deleted webhook"
+    name = webhook["name"] if webhook else words("a deleted webhook")
     badge, state = state_of(delivery)
     values = {
         "delivery": delivery,
@@ -55,7 +56,11 @@ async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
         "back": ADDRESS,
         **_request(delivery, attempts[-1] if attempts else None, event),
     }
-    return Page("webhooks/delivery.html", f"{delivery.event} to {name}", values)
+    return Page(
+        "webhooks/delivery.html",
+        words("%(event)s to %(name)s", event=delivery.event, name=name),
+        values,
+    )
 
 
 async def _webhook(request: AdminRequest, webhook_id: str) -> Record | None:
@@ -88,8 +93,9 @@ def _curl(url: str, headers: Mapping[str, str], body: str) -> str:
 def _state(delivery: LoggedDelivery, state: str) -> str:
     if delivery.state != DEAD:
         return state
-    noun = "attempt" if delivery.attempts == 1 else "attempts"
-    return f"Dead after {delivery.attempts} {noun}"
+    return counted(
+        "Dead after %(number)s attempt", "Dead after %(number)s attempts", delivery.attempts
+    )
 
 
 def _sentence(
@@ -97,15 +103,27 @@ def _sentence(
 ) -> str:
     if delivery.state == PENDING:
         if delivery.next_attempt_at <= clock.to_text(request.records.clock()):
-            return "It will be sent as soon as a worker is free."
-        return f"The next attempt is on {moment_of(request, delivery.next_attempt_at)}."
+            return words("It will be sent as soon as a worker is free.")
+        return words(
+            "The next attempt is on %(moment_of)s.",
+            moment_of=moment_of(request, delivery.next_attempt_at),
+        )
     if not attempts:
         return ""
     last = attempts[-1]
     when = moment_of(request, last.created)
     if last.status:
-        return f"The receiver answered {last.status} after {took(last.duration_ms)}, on {when}."
-    return f"{last.error or 'There was no answer.'} That was on {when}."
+        return words(
+            "The receiver answered %(status)s after %(took)s, on %(when)s.",
+            status=last.status,
+            took=took(last.duration_ms),
+            when=when,
+        )
+    return words(
+        "%(error)s That was on %(when)s.",
+        error=last.error or words("There was no answer."),
+        when=when,
+    )
 
 
 def _cannot_retry(delivery: LoggedDelivery, webhook: Record | None) -> str:
@@ -113,9 +131,9 @@ def _cannot_retry(delivery: LoggedDelivery, webhook: Record | None) -> str:
     if delivery.state != DEAD:
         return ""
     if webhook is None:
-        return "Its webhook was deleted, so it can't be sent again."
+        return words("Its webhook was deleted, so it can't be sent again.")
     if webhook["disabled_at"]:
-        return "Turn its webhook on first, then retry."
+        return words("Turn its webhook on first, then retry.")
     return ""
 
 
@@ -123,5 +141,5 @@ def _post(event: LoggedEvent | None) -> dict[str, str] | None:
     """The post that the event is about. It may have been deleted."""
     if event is None or event.collection != posts.name:
         return None
-    title = msgspec.json.decode(event.payload).get("title") or "Open it"
+    title = msgspec.json.decode(event.payload).get("title") or words("Open it")
     return {"url": POSTS.url(event.record_id), "title": title}

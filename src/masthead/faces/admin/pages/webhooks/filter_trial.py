@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from masthead.base.errors import Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.fields.base import FieldError
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.webhooks.deliveries import moment_of
@@ -34,26 +35,28 @@ class Trial(msgspec.Struct, frozen=True):
 async def try_filter(request: AdminRequest, chosen: list[str], typed: str) -> Trial:
     """`chosen`: the events that are ticked in the form."""
     if not chosen:
-        return Trial("Choose events first: the filter is tried on the last ones of those.")
+        return Trial(words("Choose events first: the filter is tried on the last ones of those."))
     try:
         filter_ = webhook_subscriptions.by_name["filter"].check(typed)
     except FieldError as error:
         return Trial(_sentence(error.problem), is_wrong=True)
     found = await request.services.webhooks.replays.newest(request.tenant_id, names_of(chosen))
     if not found:
-        return Trial("None of the chosen events has happened in the last 90 days.")
+        return Trial(words("None of the chosen events has happened in the last 90 days."))
     tried = tuple(_tried(request, each, filter_) for each in found)
     return Trial(_counted(sum(each.is_sent for each in tried), len(tried)), events=tried)
 
 
 def _sentence(problem: Problem) -> str:
-    return f"The filter can’t be used. {sentence_of(problem)}"
+    return words("The filter can’t be used. %(sentence_of)s", sentence_of=sentence_of(problem))
 
 
 def _counted(matched: int, total: int) -> str:
     if total == 1:
-        return f"Would have matched {matched} of the one event so far."
-    return f"Would have matched {matched} of the last {total} events."
+        return words("Would have matched %(matched)s of the one event so far.", matched=matched)
+    return words(
+        "Would have matched %(matched)s of the last %(total)s events.", matched=matched, total=total
+    )
 
 
 def _tried(request: AdminRequest, event: LoggedEvent, filter_: str) -> TriedEvent:

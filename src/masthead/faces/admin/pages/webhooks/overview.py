@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.lists import Pick
@@ -45,13 +46,15 @@ async def webhooks_page(request: AdminRequest) -> Answer:
     }
     if not request.is_fragment:
         values |= await _around(request, records)
-    return Page("webhooks/list.html", "Webhooks", values, fragment="webhooks/_deliveries.html")
+    return Page(
+        "webhooks/list.html", words("Webhooks"), values, fragment="webhooks/_deliveries.html"
+    )
 
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
     """The values of the page besides the list of deliveries."""
     run = await request.services.webhooks.retries.find_running(request.tenant_id)
-    by_webhook = Pick("webhook", "Webhook", "Any webhook", names_of(records))
+    by_webhook = Pick("webhook", words("Webhook"), words("Any webhook"), names_of(records))
     return {
         "address": ADDRESS,
         "rows": await rows_of(request, records),

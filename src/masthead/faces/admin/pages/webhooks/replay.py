@@ -6,7 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from masthead.base import clock, ids
+from masthead.base.languages.words import counted as counted_words
+from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import summary
 from masthead.faces.admin.moments import read_moment, typed_moment
 from masthead.faces.admin.pages.webhooks.deliveries import DeliveryFilters, moment_of
@@ -22,7 +25,7 @@ from masthead.features.webhooks.replays import (
     start_replay,
 )
 
-_LABELS = {"from": "From", "to": "Until", "events": "Events"}
+_LABELS = {"from": words("From"), "to": words("Until"), "events": words("Events")}
 
 
 async def replay_form(request: AdminRequest, webhook_id: str) -> Answer:
@@ -46,8 +49,13 @@ async def replay(request: AdminRequest, webhook_id: str) -> Answer:
         return await _page(request, webhook_id, counted)
     async with request.records.unit(request.caller) as unit:
         await start_replay(unit, counted, record["name"])
-    events = "1 event is" if counted.total == 1 else f"{counted.total:,} events are"
-    return Redirect(DeliveryFilters(webhook=webhook_id).url(), f"{events} being sent again.")
+    said = counted_words(
+        "%(count)s event is being sent again.",
+        "%(count)s events are being sent again.",
+        counted.total,
+        count=number(counted.total),
+    )
+    return Redirect(DeliveryFilters(webhook=webhook_id).url(), said)
 
 
 async def _page(request: AdminRequest, webhook_id: str, counted: Replay | None = None) -> Page:
@@ -77,4 +85,4 @@ async def _page(request: AdminRequest, webhook_id: str, counted: Replay | None =
         else [],
         "problems": summary(request, _LABELS),
     }
-    return Page("webhooks/replay.html", "Send events again", values)
+    return Page("webhooks/replay.html", words("Send events again"), values)

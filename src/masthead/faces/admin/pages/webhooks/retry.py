@@ -6,7 +6,9 @@ from typing import Any
 
 from masthead.base import ids
 from masthead.base.errors import BadRequest, NotFound
+from masthead.base.languages.words import counted, words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters
 from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
 from masthead.faces.admin.request import AdminRequest
@@ -17,15 +19,13 @@ from masthead.features.webhooks.retries import RetryRun
 
 RETRIES = f"{ADDRESS}/retries"
 MAX_SELECTED = 200
-_STAYS = "was not retried: it is already being sent, or its webhook is off or deleted."
-_STAY = "were not retried: they are already being sent, or their webhook is off or deleted."
 
 
 async def retry_one(request: AdminRequest, delivery_id: str) -> Answer:
     if not ids.is_id(delivery_id):
         raise NotFound
     retried = await _retry(request, [delivery_id])
-    sentence = "It is being sent again." if retried else f"It {_STAYS}"
+    sentence = words("It is being sent again.") if retried else _stayed(1)
     return Redirect(f"{DELIVERIES}/{delivery_id}", sentence)
 
 
@@ -37,9 +37,14 @@ async def retry_some(request: AdminRequest) -> Answer:
         return await _retry_all(request, filters)
     chosen = [each for each in ticked(form) if ids.is_id(each)]
     if not chosen:
-        return Redirect(filters.url(), "No delivery was selected.")
+        return Redirect(filters.url(), words("No delivery was selected."))
     if len(chosen) > MAX_SELECTED:
-        raise BadRequest(f"Select up to {MAX_SELECTED} deliveries, or retry all that match.")
+        raise BadRequest(
+            words(
+                "Select up to %(max_selected)s deliveries, or retry all that match.",
+                max_selected=MAX_SELECTED,
+            )
+        )
     retried = await _retry(request, chosen)
     return Redirect(filters.url(), _sentence(retried, len(chosen)))
 
@@ -51,7 +56,7 @@ async def retry_page(request: AdminRequest, run_id: str) -> Answer:
     if run is None:
         raise NotFound
     values = {"run": run, "run_says": sentence_of(run), "back": ADDRESS}
-    return Page("webhooks/retry.html", "Retry", values, fragment="webhooks/_retry.html")
+    return Page("webhooks/retry.html", words("Retry"), values, fragment="webhooks/_retry.html")
 
 
 async def _retry_all(request: AdminRequest, filters: DeliveryFilters) -> Answer:
@@ -74,7 +79,7 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
         "run": ids.new_id(),
         "back": filters.url(),
     }
-    return Page("webhooks/retry-all.html", "Retry dead deliveries?", values)
+    return Page("webhooks/retry-all.html", words("Retry dead deliveries?"), values)
 
 
 async def _retry(request: AdminRequest, chosen: list[str]) -> int:
@@ -85,26 +90,40 @@ async def _retry(request: AdminRequest, chosen: list[str]) -> int:
 
 def _sentence(retried: int, asked: int) -> str:
     rest = asked - retried
-    left = f"One {_STAYS}" if rest == 1 else f"{rest:,} {_STAY}"
     if not retried:
-        return left
-    done = (
-        "1 delivery is being sent again." if retried == 1 else f"{retried:,} are being sent again."
+        return _stayed(rest)
+    done = _retried(retried)
+    return f"{done} {_stayed(rest)}" if rest else done
+
+
+def _stayed(count: int) -> str:
+    return counted(
+        "One was not retried: it is already being sent, or its webhook is off or deleted.",
+        "%(count)s were not retried: they are already being sent, or "
+        "their webhook is off or deleted.",
+        count,
+        count=number(count),
     )
-    return f"{done} {left}" if rest else done
+
+
+def _retried(count: int) -> str:
+    return counted(
+        "%(count)s delivery is being sent again.",
+        "%(count)s deliveries are being sent again.",
+        count,
+        count=number(count),
+    )
 
 
 def sentence_of(run: RetryRun) -> str:
     if run.finished:
         return _finished(run)
     if run.total < 0:
-        return "Counting the dead deliveries."
-    return "Putting the dead deliveries back into their queues."
+        return words("Counting the dead deliveries.")
+    return words("Putting the dead deliveries back into their queues.")
 
 
 def _finished(run: RetryRun) -> str:
     if not run.retried:
-        return "There was nothing to send again."
-    if run.retried == 1:
-        return "1 delivery is being sent again."
-    return f"{run.retried:,} deliveries are being sent again."
+        return words("There was nothing to send again.")
+    return _retried(run.retried)

@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.base import clock, ids
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import counted, words
 from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -38,11 +39,11 @@ from masthead.features.webhooks.sending import body_of
 
 NEW = f"{ADDRESS}/new"
 OVERLAPS = {
-    "0": "At once",
-    "1": "After an hour",
-    "24": "After a day",
-    "72": "After 3 days",
-    "168": "After a week",
+    "0": words("At once"),
+    "1": words("After an hour"),
+    "24": words("After a day"),
+    "72": words("After 3 days"),
+    "168": words("After a week"),
 }
 """When the old secret stops working: the hours and their words."""
 _TRIED = "webhooks/_tried.html"
@@ -69,7 +70,8 @@ async def new_webhook(request: AdminRequest) -> Answer:
             webhook_subscriptions, {"id": webhook_id}, tenant_id=request.tenant_id
         ):
             return Redirect(
-                f"{ADDRESS}/{webhook_id}", "This webhook already exists. Its secret was shown once."
+                f"{ADDRESS}/{webhook_id}",
+                words("This webhook already exists. Its secret was shown once."),
             )
         given["id"] = webhook_id
     try:
@@ -89,21 +91,22 @@ async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
     removes = request.form.get("remove") == "headers"
     given = {"headers": None} if removes else _given(request)
     await request.records.update(request.caller, webhook_subscriptions, webhook_id, given)
-    return Redirect(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
+    return Redirect(f"{ADDRESS}/{webhook_id}", words("Saved. The next delivery uses it."))
 
 
 async def pause(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, paused(record, request.records.clock()))
     return Redirect(
-        f"{ADDRESS}/{webhook_id}", "Paused. Pending deliveries will be dropped within a minute."
+        f"{ADDRESS}/{webhook_id}",
+        words("Paused. Pending deliveries will be dropped within a minute."),
     )
 
 
 async def turn_on(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, ENABLED)
-    return Redirect(ADDRESS, f"{record['name']} is on and gets events again.")
+    return Redirect(ADDRESS, words("%(name)s is on and gets events again.", name=record["name"]))
 
 
 async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
@@ -130,12 +133,14 @@ async def test(request: AdminRequest, webhook_id: str) -> Answer:
 async def delete_form(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     values = {"webhook": record, "back": f"{ADDRESS}/{webhook_id}"}
-    return Page("webhooks/delete.html", f"Delete {record['name']}?", values)
+    return Page("webhooks/delete.html", words("Delete %(name)s?", name=record["name"]), values)
 
 
 async def delete(request: AdminRequest, webhook_id: str) -> Answer:
     record = await request.records.delete(request.caller, webhook_subscriptions, webhook_id)
-    return Redirect(ADDRESS, f"{record['name']} is deleted. Its deliveries stay in the log.")
+    return Redirect(
+        ADDRESS, words("%(name)s is deleted. Its deliveries stay in the log.", name=record["name"])
+    )
 
 
 async def _get(request: AdminRequest, webhook_id: str) -> Record:
@@ -152,38 +157,48 @@ def _form(chosen: list[str], headers: Sequence[str] = ()) -> Form:
     """An event that is no longer offered stays while it is chosen."""
     names = dict.fromkeys((ALL_EVENTS, *OFFERED, *chosen))
     asks = (
-        Ask("name", "Name", "Only you see it. For example, the program that receives the events."),
+        Ask(
+            "name",
+            words("Name"),
+            words("Only you see it. For example, the program that receives the events."),
+        ),
         Ask(
             "url",
-            "Address",
-            "An https:// address on a public host. Every event is sent there as a POST.",
+            words("Address"),
+            words("An https:// address on a public host. Every event is sent there as a POST."),
         ),
-        Ask("events", "Events", choices={name: name for name in names}),
+        Ask("events", words("Events"), choices={name: name for name in names}),
         Ask(
             "filter",
-            "Filter",
-            "Only events that match are sent. It compares event and data.…, as in "
-            "data.title ~ 'harbour' && data.email_only != true. Without one, all of them are.",
+            words("Filter"),
+            words(
+                "Only events that match are sent. It compares event and data.…, as in "
+                "data.title ~ 'harbour' && data.email_only != true. Without one, all of them are."
+            ),
             rows=2,
         ),
         Ask(
             "per_minute",
-            "Deliveries in a minute",
-            "At most so many, from 1 to 6,000; what comes faster waits. Empty for no limit.",
+            words("Deliveries in a minute"),
+            words("At most so many, from 1 to 6,000; what comes faster waits. Empty for no limit."),
         ),
-        Ask("headers", "Headers", _about_headers(headers), rows=3),
+        Ask("headers", words("Headers"), _about_headers(headers), rows=3),
     )
     return Form(webhook_subscriptions, asks)
 
 
 def _about_headers(names: Sequence[str]) -> str:
     if not names:
-        return (
+        return words(
             "Sent with every delivery, one in each line, such as Authorization: Bearer 7f3k. "
             "Their values are stored encrypted and not shown again."
         )
-    are_set = f"{names[0]} is" if len(names) == 1 else f"{', '.join(names)} are"
-    return f"{are_set} set. Lines that you write here replace all of them."
+    return counted(
+        "%(names)s is set. Lines that you write here replace all of them.",
+        "%(names)s are set. Lines that you write here replace all of them.",
+        len(names),
+        names=", ".join(names),
+    )
 
 
 def _given(request: AdminRequest) -> dict[str, Any]:
@@ -221,7 +236,7 @@ def _new_page(request: AdminRequest, trial: Trial | None = None) -> Page:
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
         "back": ADDRESS,
     }
-    return Page("webhooks/new.html", "New webhook", values, fragment=_TRIED)
+    return Page("webhooks/new.html", words("New webhook"), values, fragment=_TRIED)
 
 
 async def _page(

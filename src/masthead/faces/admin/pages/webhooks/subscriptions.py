@@ -8,10 +8,12 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base.errors import Forbidden
+from masthead.base.languages.words import counted, words
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.daily_counts import ByDay, day_of
 from masthead.faces.admin.charts import Chart, Day, bar_chart
+from masthead.faces.admin.environment import number, short_day
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.webhooks.actions import MAX_PER_TENANT
 from masthead.features.webhooks.collection import (
@@ -27,7 +29,7 @@ ADDRESS = "/admin/webhooks"
 DAYS = 30
 OFFERED = tuple(name for name in EVENT_NAMES if name != TEST_PING)
 """A test is sent to the subscription that is tested, whatever it lists."""
-PLAN_NEEDED = (
+PLAN_NEEDED = words(
     "Webhooks are part of the Pro plan and above. The operator of this service sets the plan."
 )
 
@@ -78,9 +80,12 @@ def _chart(record: Record, days: Sequence[str], counts: Mapping[tuple[str, str],
     delivered = counts.get((DELIVERIES_DELIVERED, record["id"]), {})
     died = counts.get((DELIVERIES_DIED, record["id"]), {})
     bars = [Day(day, delivered.get(day, 0) + died.get(day, 0), died.get(day, 0)) for day in days]
-    sentence = (
-        f"{record['name']} over {DAYS} days: {sum(delivered.values()):,} delivered, "
-        f"{sum(died.values()):,} died"
+    sentence = words(
+        "%(name)s over %(days)s days: %(delivered)s delivered, %(died)s died",
+        name=record["name"],
+        days=DAYS,
+        delivered=number(sum(delivered.values())),
+        died=number(sum(died.values())),
     )
     return bar_chart(sentence, bars)
 
@@ -95,7 +100,7 @@ def shown(request: AdminRequest, record: Record, test: LoggedDelivery | None = N
         "page": f"{ADDRESS}/{record['id']}",
         "badge": _state(request, record, test),
         "counted": _events(items_of(record, "events")),
-        "last": str(status) if status else "No answer" if was_called else "–",
+        "last": str(status) if status else words("No answer") if was_called else "–",
         "is_last_bad": was_called and not is_good(status),
         "is_off": is_off,
         "is_broken": is_broken,
@@ -118,33 +123,48 @@ def _state(request: AdminRequest, record: Record, test: LoggedDelivery | None) -
     """The kind of badge and its words."""
     if record["disabled_at"]:
         if record["paused"]:
-            return "draft", "Paused"
-        return "bad", f"Off since {_since(request, record['disabled_at'])}"
+            return "draft", words("Paused")
+        return "bad", words("Off since %(since)s", since=_since(request, record["disabled_at"]))
     if not record["last_delivery_at"]:
         if test:
-            return ("good", "Tested") if is_good(test.last_status) else ("warn", "Test failed")
-        return "draft", "Not called yet"
+            return (
+                ("good", words("Tested"))
+                if is_good(test.last_status)
+                else ("warn", words("Test failed"))
+            )
+        return "draft", words("Not called yet")
     if record["failure_count"]:
-        return "warn", "Failing"
-    return ("good", "Healthy") if is_good(record["last_status"]) else ("warn", "Retrying")
+        return "warn", words("Failing")
+    return (
+        ("good", words("Healthy"))
+        if is_good(record["last_status"])
+        else ("warn", words("Retrying"))
+    )
 
 
 def _events(names: Sequence[str]) -> str:
     if ALL_EVENTS in names:
-        return "all"
+        return words("all")
     has_all = set(OFFERED) <= set(names)
-    return f"all {len(OFFERED)}" if has_all else str(len(names))
+    return words("all %(number)s", number=len(OFFERED)) if has_all else str(len(names))
 
 
 def _since(request: AdminRequest, moment: str) -> str:
     local = request.local(moment)
     time = f"{local:%H:%M}"
-    return time if local.date() == request.now.date() else f"{local.day} {local:%b}, {time}"
+    return time if local.date() == request.now.date() else f"{short_day(local)}, {time}"
 
 
 def _reason(record: Record) -> str:
     died = record["failure_count"]
-    first = "A delivery died" if died == 1 else f"{died:,} deliveries in a row died"
     status = record["last_status"]
-    last = f"the last answer was {status}" if status else "the last attempt got no answer"
-    return f"{first}; {last}. Nothing is sent until you turn it on."
+    first = counted(
+        "A delivery died.", "%(count)s deliveries in a row died.", died, count=number(died)
+    )
+    last = (
+        words("The last answer was %(status)s.", status=status)
+        if status
+        else words("The last attempt got no answer.")
+    )
+    rest = words("Nothing is sent until you turn it on.")
+    return f"{first} {last} {rest}"
