@@ -1,0 +1,35 @@
+"""The language of posts and pages, and their translations, in the public API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.v1.keys import key_client
+from tests.world import TenantWorld
+
+DE = [{"language": "de", "url": "/posts/turm"}]
+SCOPES = ("posts:read", "posts:write", "pages:read", "pages:write")
+
+
+async def test_a_text_has_its_language_and_its_translations(tenant: TenantWorld) -> None:
+    await tenant.settings(language="de", languages=["fr"])
+    api = await key_client(tenant, *SCOPES)
+    for path, prefix in (("/api/v1/posts", "/fr/posts/"), ("/api/v1/pages", "/fr/")):
+        given: dict[str, Any] = {"title": "Phare", "slug": "phare", "status": "published"}
+        answer = await api.post(path, json=given | {"language": "FR", "translations": DE})
+        made = answer.json()["data"]
+        assert (made["language"], made["translations"]) == ("fr", DE)
+        assert made["url"].endswith(f"{tenant.host}{prefix}phare")
+        plain = (await api.post(path, json={"title": "Turm"})).json()["data"]
+        assert not {"language", "translations", "edition"} & set(plain)
+        for wanted, titles in (("fr", ["Phare"]), ("FR", ["Phare"]), ("es", [])):
+            found = (await api.get(path, params={"language": wanted})).json()["items"]
+            assert [each["title"] for each in found] == titles
+        empty = {"language": None, "translations": None}
+        kept = (await api.patch(f"{path}/{made['id']}", json=empty)).json()["data"]
+        assert not {"language", "translations"} & set(kept)
+        assert "/fr/" not in kept["url"]
+        for wrong in ({"language": "x"}, {"language": 5}, {"translations": [{"language": "de"}]}):
+            answer = await api.patch(f"{path}/{made['id']}", json=wrong)
+            assert answer.status_code == 422, wrong
+            assert set(answer.json()["error"]["details"]) == set(wrong)
