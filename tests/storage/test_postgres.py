@@ -110,6 +110,20 @@ async def test_a_statement_is_cancelled_at_its_timeout(postgres: Notebook) -> No
     await db.close()
 
 
+async def test_a_write_that_waits_too_long_for_a_lock_may_be_tried_again(
+    postgres: Notebook,
+) -> None:
+    """A service that was cut off keeps its locks until the server notices."""
+    db = await open_postgres(postgres.url, statement_seconds=0.1)
+    update = sql("UPDATE notes SET tenant_id = tenant_id")
+    async with postgres.db.transaction(EVERY_TENANT) as cut_off:
+        await cut_off.execute(update)
+        with pytest.raises(Unavailable):
+            async with db.transaction(EVERY_TENANT) as tx:
+                await tx.execute(update)
+    await db.close()
+
+
 async def test_notifications_come_with_the_commit(postgres: Notebook) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
     listening = await postgres.db.listen(heard.put_nowait)

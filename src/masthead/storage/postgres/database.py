@@ -150,8 +150,13 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
         async with self._connection(scope) as connection:
-            async with self._transaction(connection, scope) as transaction:
-                yield transaction
+            try:
+                async with self._transaction(connection, scope) as transaction:
+                    yield transaction
+            except StatementTimeout as error:
+                # It has waited for a lock, for example of a process that was cut off: the caller
+                # has sent nothing wrong, and may try again.
+                raise Unavailable from error
             self._disk.note_written()
 
     async def listen(self, heard: Callable[[str], None]) -> Notifications | None:
