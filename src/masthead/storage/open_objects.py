@@ -48,6 +48,9 @@ def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
             "connect_timeout": timedelta(seconds=5),
             # For a whole response: a slow client may take long for a large file.
             "timeout": timedelta(hours=1),
+            # For each read: a bucket that accepts connections and says nothing must not keep
+            # uploads and pages for an hour. A part of an upload has to be sent within it, too.
+            "read_timeout": timedelta(seconds=30),
         },
         retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=15)},
     )
