@@ -32,6 +32,8 @@ def database_cause(settings: Settings, error: BaseException) -> str:
     if isinstance(error, DiskFull) or is_disk_full(cause):
         where = f"the disk of {path}" if path else "the disk of the PostgreSQL server"
         return f"{where} is full; {FREE_SPACE}"
+    if path is not None and path.exists() and os.statvfs(path).f_flag & os.ST_RDONLY:
+        return f"the disk of {path} is read-only; mount it again, with write access"
     if path is not None:
         return f"{path} can't be opened ({cause}); check the file and MASTHEAD_DATABASE_URL"
     return _postgres_cause(settings.database_url, cause)

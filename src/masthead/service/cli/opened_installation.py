@@ -28,7 +28,10 @@ class NoInstallation(MastheadError):
 
 
 class UnreachableDatabase(MastheadError):
-    message = "The database can't be opened or does not answer. Check MASTHEAD_DATABASE_URL."
+    def __init__(self, settings: Settings, error: Unavailable) -> None:
+        from masthead.service.cli.causes import database_cause
+
+        super().__init__(f"The database can't be used: {database_cause(settings, error)}.")
 
 
 @asynccontextmanager
@@ -98,7 +101,7 @@ async def require_schema(settings: Settings) -> None:
         if revision is None:
             await migrate(settings.database_url)
     except Unavailable as error:
-        raise UnreachableDatabase from error
+        raise UnreachableDatabase(settings, error) from error
     if revision is not None and revision != HEAD:
         # Revisions have leading zeros, so they compare as text.
         raise NewerDatabase() if revision > HEAD else OutdatedDatabase()
@@ -110,7 +113,7 @@ async def migrate_schema(settings: Settings) -> str:
     try:
         return await migrate(settings.database_url)
     except Unavailable as error:
-        raise UnreachableDatabase from error
+        raise UnreachableDatabase(settings, error) from error
 
 
 def make_data_dir(settings: Settings) -> None:

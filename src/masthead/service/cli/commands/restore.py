@@ -27,6 +27,6 @@ async def restore(invocation: Invocation, file: str) -> Output:
             try:
                 restored = await restore_backup(settings, path, count)
             except Unavailable as error:
-                raise UnreachableDatabase from error
+                raise UnreachableDatabase(settings, error) from error
     data = {"bytes": restored.bytes, "records": restored.records, "media": restored.media}
     return Output(data, f"Restored {records_and_files(restored.records, restored.media)}.")
