@@ -13,11 +13,15 @@ RELEASE_TOOLS := $(VENV)/release-tools
 # requirements-test.lock has all that requirements.lock has, in the same versions.
 LOCKS := requirements-test.lock requirements-build.lock tests/clients/requirements.lock \
   release/requirements.lock tests/service/backup/litestream.lock tests/fuzz/requirements.lock
+# The whole service under faults, and single ways under kills.
+FAULT_TESTS := tests/faults tests/durability tests/storage/test_disk_full.py tests/features/webhooks/test_kill.py \
+  tests/features/mailings/test_kills.py tests/features/privacy/test_kill.py tests/features/statistics/test_exactness.py \
+  tests/engine/jobs/test_processes.py tests/service/cli/test_import.py
 BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: audit run install install-test test test-sweeps test-planted fuzz cluster cluster-test lint format docs views \
+.PHONY: audit run install install-test test test-sweeps test-faults test-planted fuzz cluster cluster-test lint format docs views \
   screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -39,6 +43,12 @@ test: install-test
 # What repeats a behaviour over many inputs or environments: see tests/tiers.py.
 test-sweeps: install-test
 	$(BIN)/pytest -n auto --dist loadgroup --tier sweeps --durations 10 $(ARGS)
+
+# Kills, full disks, cut connections, wrong clocks, under load; the table is in build/faults.md.
+test-faults: install-test
+	rm -f build/faults.jsonl
+	$(BIN)/pytest -n auto --dist loadgroup $(FAULT_TESTS) $(ARGS)
+	$(BIN)/python -m tests.faults
 
 # Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
 test-planted: install-test

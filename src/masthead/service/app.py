@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from masthead.base import logs
+from masthead.base import clock, logs
 from masthead.base.config.settings import Settings
 from masthead.base.counters import CACHES
 from masthead.base.errors import MastheadError
@@ -277,9 +277,15 @@ class Service:
     """The ASGI application of one server process, with its background worker."""
 
     def __init__(
-        self, settings: Settings, *, with_worker: bool = True, metrics_folder: Path | None = None
+        self,
+        settings: Settings,
+        *,
+        with_worker: bool = True,
+        metrics_folder: Path | None = None,
+        now: clock.Clock = clock.now,
     ) -> None:
         """`metrics_folder` is where several processes share their numbers."""
+        self._clock = now
         self._settings = settings
         self._with_worker = with_worker
         self._metrics_folder = metrics_folder
@@ -312,7 +318,7 @@ class Service:
     async def start(self) -> Services:
         # First: if it can't be, nothing else has to be closed.
         self._traces = open_traces(self._settings)
-        self._services = services = await build(self._settings)
+        self._services = services = await build(self._settings, self._clock)
         if self._settings.metrics:
             self.metrics = metrics_page(services, self.in_flight, self._metrics_folder)
             self._sharing = asyncio.create_task(self.metrics.share_forever())

@@ -1,0 +1,206 @@
+"""The invariants: they must hold after any fault, once the service has settled."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from tests.faults.installation import Installation, last_errors
+from tests.faults.load import Load
+
+from masthead.base import clock
+from masthead.engine.events.outbox import events
+from masthead.engine.jobs.tables import jobs
+from masthead.service.deep_check.faults import Look
+from masthead.service.deep_check.progress_file import Progress
+from masthead.service.deep_check.run import DeepCheck
+from masthead.service.schema import tables
+from masthead.service.services import build
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.snapshot import open_snapshots
+from masthead.storage.urls import sqlite_path
+
+SETTLE_SECONDS = 90
+LEASES = timedelta(minutes=3)
+"""Longer than any lease: what a killed process had claimed is free again."""
+LATER = timedelta(days=2)
+"""Files are orphans only when they are a day old."""
+
+
+@dataclass
+class Found:
+    records: int = 0
+    losses: list[str] = field(default_factory=list)
+
+    def expect(self, holds: bool, sentence: str) -> None:
+        if not holds:
+            self.losses.append(sentence)
+
+
+async def settle(site: Installation) -> None:
+    """Waits until no work is left that is due: deliveries, emails, jobs."""
+    site.move_clock(float((site.folder / "offset").read_text()) + LEASES.total_seconds())
+    try:
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while await _waiting(site):
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        left, errors = await _waiting(site), last_errors(site.log)
+        raise AssertionError(f"still waiting: {left[:20]}; {errors[-5:]}") from None
+
+
+async def _waiting(site: Installation) -> list[Any]:
+    now = clock.to_text(site.clock())
+    deliveries, mailings = tables["webhook_deliveries"], tables["mailings"]
+    d, m, j = deliveries.c, mailings.c, jobs.c
+    return [
+        *await rows_of(
+            site, sa.select(d.event, d.attempts, d.next_attempt_at).where(d.state == "pending")
+        ),
+        *await rows_of(
+            site, sa.select(m.id, m.status).where(m.status.not_in(("sent", "failed", "cancelled")))
+        ),
+        *await rows_of(
+            site,
+            sa.select(j.kind, j.run_at, j.attempts, j.leased_until, j.error).where(
+                j.failed_at == "", j.run_at <= now
+            ),
+        ),
+    ]
+
+
+async def rows_of(site: Installation, query: sa.Select[Any]) -> list[Any]:
+    database = site.world.parts.database
+    return list(await database.fetch(EVERY_TENANT, *database.compile(query)({}), slow=True))
+
+
+async def check(site: Installation, load: Load) -> Found:
+    """Needs the service to be running."""
+    found = Found()
+    found.losses += load.ledger.undocumented
+    for step in (_check_posts, _check_events, _check_files, _check_payers, _check_mailings):
+        await step(site, load, found)
+    await _check_deeply(site, found)
+    return found
+
+
+Step = Callable[[Installation, Load, Found], Awaitable[None]]
+
+
+async def _check_posts(site: Installation, load: Load, found: Found) -> None:
+    """Everything acknowledged is there; what was cut off happened as a whole or not at all."""
+    posts = tables["posts"]
+    rows = await rows_of(site, sa.select(posts.c.id, posts.c.title))
+    found.records += len(rows)
+    by_id = dict(map(tuple, rows))
+    titles = Counter(by_id.values())
+    for post in load.ledger.posts:
+        if not post.id:
+            found.expect(titles[post.title] <= 1, f"{post} is there {titles[post.title]} times")
+            continue
+        title = by_id.get(post.id)
+        found.expect(title in post.possible(), f"{post} is {title}")
+        # What was open is decided now.
+        post.acknowledged, post.is_settled = title, True
+    known = {post.id for post in load.ledger.posts} | {
+        each for each, title in by_id.items() if title in {p.title for p in load.ledger.posts}
+    }
+    found.expect(by_id.keys() <= known, f"posts that no one wrote: {by_id.keys() - known}")
+
+
+async def _check_events(site: Installation, load: Load, found: Found) -> None:
+    """No row without its events, no event without its row, and each was delivered."""
+    query = sa.select(events.c.record_id, events.c.name).where(events.c.collection == "posts")
+    happened: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for record_id, name in await rows_of(site, query):
+        happened[record_id][name] += 1
+    found.records += len(happened)
+    posts = tables["posts"]
+    alive = {row[0] for row in await rows_of(site, sa.select(posts.c.id))}
+    for each in alive | {post.id for post in load.ledger.posts if post.id}:
+        found.expect(happened[each]["post.created"] >= 1, f"{each}: {happened[each]}")
+    for each, names in happened.items():
+        # A restored post is created again.
+        there = names["post.created"] - names["post.deleted"]
+        found.expect(there == (each in alive), f"{each}: {names}, there: {each in alive}")
+    sent: defaultdict[str, set[str]] = defaultdict(set)
+    for request in site.receiver.requests:
+        sent[request.headers["x-service-event"]].add(request.headers["x-service-delivery"])
+    stored = Counter(name for names in happened.values() for name in names.elements())
+    for name, ids in sent.items():
+        found.expect(len(ids) == stored[name], f"{name}: {len(ids)} sent, {stored[name]} stored")
+    found.expect(sent.keys() == stored.keys(), f"{stored.keys() - sent.keys()} were never sent")
+
+
+async def _check_files(site: Installation, load: Load, found: Found) -> None:
+    media = tables["media"]
+    names = Counter(row[0] for row in await rows_of(site, sa.select(media.c.alt)))
+    found.records += names.total()
+    ledger = load.ledger
+    for name in ledger.files:
+        found.expect(names[name] == 1, f"the file {name} is there {names[name]} times")
+    for name in ledger.deleted_files:
+        found.expect(names[name] == 0, f"the deleted file {name} is there")
+    found.expect(names.keys() <= ledger.doubtful_files | {""}, f"files: {names.keys()}")
+
+
+async def _check_payers(site: Installation, load: Load, found: Found) -> None:
+    members = tables["blog_members"]
+    rows = await rows_of(site, sa.select(members.c.email, members.c.tier))
+    found.records += len(rows)
+    paid = Counter(email for email, tier in rows if tier == "paid")
+    for email in load.ledger.payers:
+        found.expect(paid[email] == 1, f"{email} has paid and is {paid[email]} paid members")
+
+
+async def _check_mailings(site: Installation, load: Load, found: Found) -> None:
+    """Nobody got an email twice. Each reader is accounted for: an email that was being handed over
+    when the service died is uncertain, not sent again."""
+    columns = tables["mailings"].c
+    counts = (columns.sent, columns.failed, columns.uncertain, columns.bounced)
+    rows = await rows_of(site, sa.select(columns.id, columns.status, columns.recipients, *counts))
+    found.records += len(rows)
+    by_id = {row[0]: tuple(row[1:]) for row in rows}
+    for each in load.ledger.mailings:
+        found.expect(each in by_id, f"the mailing {each} is lost")
+    for each, (status, recipients, sent, *others) in by_id.items():
+        ended = f"the mailing {each} is {status}: {recipients} readers, {sent} sent, {others}"
+        found.expect(status == "sent" or not sent, ended)
+        found.expect(recipients == sent + sum(others), ended)
+    letters = [each for each in site.postbox.letters if each["list-unsubscribe"]]
+    got = Counter((str(letter["subject"]), str(letter["to"])) for letter in letters)
+    for mail, times in got.items():
+        found.expect(times == 1, f"{mail} came {times} times")
+    sent = sum(row[2] for row in by_id.values())
+    found.expect(len(letters) >= sent, f"{sent} newsletters are sent, {len(letters)} came")
+
+
+async def _check_deeply(site: Installation, found: Found) -> None:
+    """Checks what `masthead doctor --deep` checks: counters, lists, relations, files,
+    orphans, deliveries."""
+    parts = await build(site.world.parts.settings, lambda: site.clock() + LATER)
+    try:
+        async with AsyncExitStack() as stack:
+            snapshots = await stack.enter_async_context(open_snapshots(parts.settings.database_url))
+            progress = Progress(repairs=False, of_tenant="")
+            check_all = DeepCheck(
+                Look(parts, snapshots), progress, False, lambda *_: None, lambda _: None
+            )
+            done = await check_all.run("")
+    finally:
+        await parts.close()
+    found.records += sum(done.checked.values())
+    found.losses += [str(each) for each in done.faults]
+    path = sqlite_path(parts.settings.database_url)
+    if path is not None:
+        with closing(sqlite3.connect(path)) as connection:
+            for pragma in ("integrity_check", "foreign_key_check"):
+                rows = connection.execute(f"PRAGMA {pragma}").fetchall()
+                found.expect(rows in ([], [("ok",)]), f"{pragma}: {rows[:5]}")

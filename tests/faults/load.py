@@ -1,0 +1,272 @@
+"""Every write path at once, over HTTP, and a ledger of what the service has acknowledged.
+
+A request that got no answer may have happened or not; afterwards it must be whole or not there. An
+answer that no page documents is a fault by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from tests.faults.installation import Installation
+from tests.features.media.pictures import picture
+from tests.features.payments.processor import SECRET, joined, timed
+
+UNAVAILABLE = frozenset({429, 503, 507})
+"""Answers that may come instead of doing it: it is busy, a part is down, the disk is full."""
+RESTING_SECONDS = 0.05
+
+
+class Unacknowledged(Exception):
+    """No answer, or one that says that it was not done."""
+
+
+@dataclass
+class Post:
+    """A post as its one writer knows it. `None` as a title: not there, or in the trash."""
+
+    title: str
+    """The one it was created with, which no other post has."""
+    id: str = ""
+    acknowledged: str | None = None
+    attempted: str | None = None
+    is_settled: bool = False
+
+    def possible(self) -> set[str | None]:
+        return {self.acknowledged} if self.is_settled else {self.acknowledged, self.attempted}
+
+
+@dataclass
+class Ledger:
+    posts: list[Post] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
+    deleted_files: set[str] = field(default_factory=set)
+    doubtful_files: set[str] = field(default_factory=set)
+    payers: set[str] = field(default_factory=set)
+    mailings: set[str] = field(default_factory=set)
+    exports: int = 0
+    views: int = 0
+    """Requests of pages that were answered."""
+    asked: int = 0
+    acknowledged: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    undocumented: list[str] = field(default_factory=list)
+
+
+Path = Callable[[httpx.AsyncClient, "Load"], Awaitable[None]]
+
+
+class Load:
+    def __init__(self, site: Installation, seed: int) -> None:
+        self.site = site
+        self.ledger = Ledger()
+        self.rng = random.Random(seed)
+        self.grown = asyncio.Event()
+        self.latencies: list[float] = []
+        self.clock_jumps = False
+        """Signatures and proofs may be too old, or from the future, when they come."""
+        self._names = 0
+        self._clients: list[httpx.AsyncClient] = []
+        self._seed = seed
+
+    async def until(
+        self, acknowledged: int, paths: tuple[Path, ...] = ()
+    ) -> list[asyncio.Task[None]]:
+        """Starts all paths; returns at the acknowledgement of so many calls, with the others' under
+        way: the caller ends them with `finish`."""
+        client = self.site.client()
+        self._clients.append(client)
+        tasks = [asyncio.create_task(self._repeat(path, client)) for path in paths or PATHS]
+        goal = self.ledger.acknowledged + acknowledged
+        while self.ledger.acknowledged < goal and not any(task.done() for task in tasks):
+            self.grown.clear()
+            await self.grown.wait()
+        return tasks
+
+    async def finish(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        while self._clients:
+            await self._clients.pop().aclose()
+        for ended in ends:
+            if not isinstance(ended, asyncio.CancelledError):
+                raise AssertionError("a path ended by itself") from ended
+
+    async def _repeat(self, path: Path, client: httpx.AsyncClient) -> None:
+        try:
+            while True:
+                try:
+                    await path(client, self)
+                except Unacknowledged:
+                    await asyncio.sleep(RESTING_SECONDS)
+        finally:
+            self.grown.set()
+
+    def word(self) -> str:
+        self._names += 1
+        return f"w{self._seed % 10_000}n{self._names}"
+
+    async def call(
+        self,
+        client: httpx.AsyncClient,
+        method: str,
+        path: str,
+        expected: tuple[int, ...],
+        **request: Any,
+    ) -> httpx.Response:
+        self.ledger.asked += 1
+        began = time.perf_counter()
+        try:
+            answer = await client.request(method, path, **request)
+        except httpx.TransportError as error:
+            raise Unacknowledged from error
+        self.latencies.append(time.perf_counter() - began)
+        self.ledger.answers[f"{path.split('/')[1]} {answer.status_code}"] += 1
+        if answer.status_code in UNAVAILABLE:
+            raise Unacknowledged
+        if answer.status_code not in expected:
+            self.ledger.undocumented.append(
+                f"{method} {path} {answer.status_code} {answer.text[:300]}"
+            )
+            raise Unacknowledged
+        self.ledger.acknowledged += 1
+        self.grown.set()
+        return answer
+
+
+async def write_posts(client: httpx.AsyncClient, load: Load) -> None:
+    """Creates one, changes it, deletes it, restores it."""
+    post = Post(load.word())
+    post.attempted = post.title
+    load.ledger.posts.append(post)
+    body = {"title": post.title, "status": "published", "content_html": "<p>Fog.</p>"}
+    made = await load.call(client, "POST", "/api/v1/posts", (201,), json=body)
+    post.id, post.acknowledged, post.is_settled = made.json()["data"]["id"], post.title, True
+    one = f"/api/v1/posts/{post.id}"
+    for _ in range(load.rng.randrange(3)):
+        title = load.word()
+        post.attempted, post.is_settled = title, False
+        await load.call(client, "PATCH", one, (200,), json={"title": title})
+        post.acknowledged, post.is_settled = title, True
+    if load.rng.random() < 0.5:
+        await _delete_and_restore(client, load, post)
+
+
+async def _delete_and_restore(client: httpx.AsyncClient, load: Load, post: Post) -> None:
+    title = post.acknowledged
+    post.attempted, post.is_settled = None, False
+    await load.call(client, "DELETE", f"/api/v1/posts/{post.id}", (204,))
+    post.acknowledged, post.is_settled = None, True
+    trash = await load.call(client, "GET", "/api/v1/trash?per_page=100", (200,))
+    for entry in trash.json()["items"]:
+        if post.id in entry.values() and load.rng.random() < 0.7:
+            post.attempted, post.is_settled = title, False
+            restore = f"/api/v1/trash/{entry['id']}/restore"
+            await load.call(client, "POST", restore, (200,))
+            post.acknowledged, post.is_settled = title, True
+
+
+async def upload(client: httpx.AsyncClient, load: Load) -> None:
+    name = load.word()
+    load.ledger.doubtful_files.add(name)
+    files = {"file": (f"{name}.png", picture("PNG", (60, 40)), "image/png")}
+    made = await load.call(client, "POST", "/api/v1/media", (201,), files=files, data={"alt": name})
+    load.ledger.files.add(name)
+    if load.rng.random() < 0.3:
+        load.ledger.files.discard(name)
+        one = f"/api/v1/media/{made.json()['data']['id']}"
+        await load.call(client, "DELETE", one, (204,))
+        load.ledger.deleted_files.add(name)
+
+
+async def pay(client: httpx.AsyncClient, load: Load) -> None:
+    """An event of the processor, which sends it again until it is acknowledged."""
+    name = load.word()
+    email = f"{name}@pays.example"
+    event = joined(
+        int(load.site.clock().timestamp()),
+        id=f"cs_{name}",
+        customer=f"cus_{name}",
+        subscription=f"sub_{name}",
+        customer_details={"email": email, "name": "A Reader"},
+    )
+    event["id"] = f"evt_{name}"
+    body = json.dumps(event).encode()
+    path = f"/api/member-webhook/{load.site.tenant.slug}"
+    for _ in range(1 + load.rng.randrange(2)):
+        signed = timed(SECRET, body, int(load.site.clock().timestamp()))
+        headers = {"stripe-signature": signed, "content-type": "application/json"}
+        expected = (200, 400) if load.clock_jumps else (200,)
+        answer = await load.call(client, "POST", path, expected, content=body, headers=headers)
+        if answer.status_code == 200:
+            load.ledger.payers.add(email)
+
+
+async def send_newsletters(client: httpx.AsyncClient, load: Load) -> None:
+    published = [each for each in load.ledger.posts if each.is_settled and each.acknowledged]
+    if not published or len(load.ledger.mailings) > 40:
+        await asyncio.sleep(RESTING_SECONDS)
+        return
+    post = load.rng.choice(published)
+    # 404 and 409: its writer has deleted it, or it was mailed before.
+    made = await load.call(
+        client, "POST", "/api/v1/mailings", (202, 404, 409, 422), json={"post_id": post.id}
+    )
+    if made.status_code == 202:
+        load.ledger.mailings.add(made.json()["data"]["id"])
+
+
+async def export_members(client: httpx.AsyncClient, load: Load) -> None:
+    await asyncio.sleep(0.1)
+    body = {"type": "member", "member_id": load.rng.choice(load.site.members)}
+    headers = {"Authorization": load.site.owner}
+    # 403: by a clock that is an hour ahead, the sign-in is too old.
+    expected = (200, 202, 403) if load.clock_jumps else (200, 202)
+    await load.call(client, "POST", "/api/gdpr/export", expected, json=body, headers=headers)
+    load.ledger.exports += 1
+
+
+async def read(client: httpx.AsyncClient, load: Load) -> None:
+    """Opens a page as a reader does, whom the statistics count."""
+    await asyncio.sleep(0.01)
+    headers = {
+        "User-Agent": f"Mozilla/5.0 (X11; Linux x86_64) Firefox/{load.rng.randrange(100, 140)}.0",
+        "Accept": "text/html",
+        "Authorization": "",
+    }
+    await load.call(client, "GET", "/", (200,), headers=headers)
+    load.ledger.views += 1
+
+
+async def send_bad_input(client: httpx.AsyncClient, load: Load) -> None:
+    await asyncio.sleep(0.05)
+    bad: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/api/v1/posts", {"json": {"title": 5}}),
+        ("POST", "/api/v1/posts", {"content": b"{"}),
+        ("GET", "/api/v1/posts?per_page=nine", {}),
+        ("POST", "/api/v1/media", {"files": {"file": ("a.png", b"\x89PNG\r\n\x1a\nhalf")}}),
+        ("POST", f"/api/member-webhook/{load.site.tenant.slug}", {"content": b"forged"}),
+        ("GET", "/api/collections/posts/records?filter=(((", {}),
+    ]
+    method, path, request = load.rng.choice(bad)
+    await load.call(client, method, path, (201, 400, 401, 415, 422), **request)
+
+
+PATHS: tuple[Path, ...] = (
+    *(write_posts,) * 3,
+    upload,
+    pay,
+    send_newsletters,
+    export_members,
+    read,
+    send_bad_input,
+)
