@@ -19,17 +19,25 @@ from masthead.base.languages.translators import CATALOGS, LANGUAGES, translator_
 TRANSLATED = LANGUAGES[1:]
 TEMPLATES = sorted(
     path
-    for folder in ("faces/reader", "outside/mail", "features/mailings", "web/templates")
+    for folder in (
+        *("faces/reader", "faces/admin/templates", "outside/mail"),
+        *("features/mailings", "web/templates"),
+    )
     for path in (SOURCE / folder).rglob("*")
     if path.suffix in (".html", ".txt")
-    and path.parent.name in ("templates",)
-    # The reference of the API is English, as the API is. The other has attributes only.
-    and path.name not in ("reference.html", "_invalid.html")
+    and ("admin" in path.parts or path.parent.name == "templates")
+    # The reference of the API is English, as the API is; the components are examples. The others
+    # write attributes.
+    and path.name not in ("reference.html", "_invalid.html", "components.html", "field.html")
 )
 SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
 HIDDEN = {"style", "script", "svg"}
-NO_WORDS = {"lost", "/member/account", "you@example.org", "Website"}
-"""A class, addresses, and the label of a field that only programs see."""
+NO_WORDS = {
+    *("lost", "/member/account", "you@example.org", "Website", "https://"),
+    *("Masthead", "primary", "quiet", "danger", "plain", "main-narrow", "yes"),
+    *("Ctrl", "Enter"),
+}
+"""Classes, kinds of buttons, keys, addresses, a name, and a label that only programs see."""
 LATIN = re.compile(r"[A-Za-z]{2,}")
 
 

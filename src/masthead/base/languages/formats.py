@@ -84,9 +84,7 @@ _SKELETONS: Final = {
     "short": "yMMMd",
     "day": "MMMd",
     "long day": "MMMMd",
-    "weekday": "MMMMEEEEd",
     "short weekday": "E",
-    "whole": "yMMMMEEEEd",
     "month": "yMMMM",
     "time": "yMMMd",
 }
@@ -108,9 +106,12 @@ def shown_date(value: date, form: str, language: str) -> str:
         return value.strftime(_NUMERIC[form])
     from babel.dates import format_date, format_skeleton
 
-    if form == "long":
-        return str(format_date(value, "long", locale=locale))
+    if form in ("long", "whole"):
+        return str(format_date(value, "long" if form == "long" else "full", locale=locale))
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    if form == "weekday":
+        name = format_date(value, "EEEE", locale=locale)
+        return f"{name}, {format_skeleton(_SKELETONS['long day'], moment, locale=locale)}"
     shown = str(format_skeleton(_SKELETONS[form], moment, locale=locale))
     return f"{shown}, {value:%H:%M}" if form == "time" else shown
 

@@ -116,7 +116,11 @@ def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
     receivers = {each["webhook_id"] for each in dead}
     if len(receivers) > 1:
         return words("%(number)s receivers did not accept them", number=len(receivers))
-    receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else words("Its receiver")
+    receiver = (
+        words("“%(name)s”", name=names[name])
+        if (name := receivers.pop()) in names
+        else words("Its receiver")
+    )
     statuses = {each["last_status"] for each in dead if each["last_status"]}
     if len(statuses) == 1:
         status = f"{statuses.pop():.0f}"
