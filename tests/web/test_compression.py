@@ -21,6 +21,11 @@ else:
 
 LONG = b'{"title": "hello"}' * 100
 JSON = [(b"content-type", b"application/json")]
+CLOSED = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
+"""Headers that every answer has."""
 
 
 class Answers:
@@ -163,7 +168,7 @@ async def test_304_varies_as_the_answer_would() -> None:
 )
 async def test_some_responses_are_never_compressed(headers: Any) -> None:
     messages = await sent_by(Answers(LONG, headers=headers), "gzip")
-    assert messages[0]["headers"] == headers
+    assert messages[0]["headers"] == [*headers, *CLOSED]
     assert messages[1]["body"] == LONG
 
 
@@ -179,7 +184,7 @@ async def test_text_in_any_dress_is_compressed(content_type: str) -> None:
 async def test_a_stream_passes_part_by_part() -> None:
     messages = await sent_by(Answers(LONG, LONG), "gzip")
     assert [message.get("body") for message in messages] == [None, LONG, LONG]
-    assert messages[0]["headers"] == JSON
+    assert messages[0]["headers"] == [*JSON, *CLOSED]
 
 
 async def test_a_partial_response_is_not_compressed() -> None:

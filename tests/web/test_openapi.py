@@ -138,6 +138,7 @@ CHECKED_FURTHER = {
     ("TagUpdate", "name"),
     ("OfferCreate", "tier"),
     ("OfferUpdate", "tier"),
+    ("SiteSettingsUpdate", "theme"),
     ("WebhookSubscriptionCreate", "filter"),
     ("WebhookSubscriptionUpdate", "filter"),
     ("WebhookSubscriptionCreate", "url"),

@@ -409,6 +409,8 @@ SAMPLES = (
     Sample("snippets-empty", "/admin/snippets", site="empty"),
     Sample("snippets-author", "/admin/snippets", who="author"),
     Sample("snippets-found", "/admin/snippets/found?q=sub", is_page=False),
+    Sample("snippets-document", "/admin/snippets/document?id={snippets}", is_page=False),
+    Sample("links-found", "/admin/links?q=sub", is_page=False),
     Sample("snippet", "/admin/snippets/{snippets}"),
     Sample("snippet-new", "/admin/snippets/new"),
     Sample("post-new", "/admin/posts/new"),

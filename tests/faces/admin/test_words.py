@@ -95,7 +95,7 @@ def _is_content(text: str, content: str) -> bool:
 
 
 EXAMPLES = {"components"}
-"""Of the parts of pages, for the people who build them."""
+"""A page of the parts of pages, for the people who build them."""
 MIXED = {
     "comments-all",
     "delivery",
