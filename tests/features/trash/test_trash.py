@@ -19,6 +19,7 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
+from masthead.engine.records.read.counts import SUM_LASTS
 from masthead.features.privacy.archive import TenantArchive
 from masthead.features.trash.emptying import delete_expired
 from masthead.service.background import job_runner
@@ -330,7 +331,10 @@ class TestMedia:
         assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: both}
         assert await counts.by_tenant(media, [tenant.id]) == {tenant.id: 2}
         assert await counts.by_tenant(trash, [tenant.id], summed="size") == {tenant.id: 0}
+        # Known for a while, here or from another test that the time is set back to.
+        await counts.sum_of_all(trash, "size")
         await api.delete(f"/api/v1/media/{other['id']}")
+        tenant.world.clock.moment += 2 * SUM_LASTS
         assert await counts.sum_of_all(trash, "size") >= other["size"]
 
     async def test_a_copy_of_the_site_has_the_file(
