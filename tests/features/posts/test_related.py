@@ -145,6 +145,28 @@ async def test_many_changes_are_worked_out_in_turns(
     assert await version_of(tenant) == version
 
 
+async def test_a_site_with_many_changes_does_not_hold_up_another(
+    world: World, tenant: TenantWorld, other_tenant: TenantWorld, related: RelatedPosts
+) -> None:
+    # One post takes all the time of a run.
+    related.seconds = 0
+    first = await other_tenant.published(title="First", tags=["two"])
+    world.clock.advance(seconds=20)
+    for _ in range(3):
+        await related.refresh()
+    posts = [await tenant.published(title=f"Post {each}", tags=["one"]) for each in range(12)]
+    world.clock.advance(seconds=15)
+    await related.refresh()
+    for title in ("Second", "Third"):
+        new = await other_tenant.published(title=title, tags=["two"])
+        for _ in range(6):
+            world.clock.advance(seconds=15)
+            await related.refresh()
+        assert first["id"] in await related.ids_of(other_tenant.id, new["id"])
+    # And it is not held up itself.
+    assert await related.ids_of(tenant.id, posts[5]["id"]) != []
+
+
 async def version_of(tenant: TenantWorld) -> int:
     database = tenant.world.parts.database
     own = tenant_states.c.tenant_id == tenant.id

@@ -41,7 +41,7 @@ _BATCH: Final = 20
 """Posts of a site before the next site has its turn."""
 _LATE: Final = timedelta(seconds=10)
 """After so long no change is committed any more with an earlier `updated`."""
-_SITES: Final = 50
+_SITES: Final = 500
 _TAGS, _WITH_TAG = 5, 15
 _WORDS, _WITH_WORD = 3, 8
 _FIELDS: Final = frozenset(
@@ -74,6 +74,8 @@ class RelatedPosts:
         self.seconds = SECONDS
         self._subjects: dict[tuple[str, str, str], _Subject] = {}
         """The tags and words of posts that a run has read, by site, id and `updated`."""
+        self._turns: dict[TenantId, str] = {}
+        """When each site with more than one turn's work had its last one."""
 
     @cached_property
     def _rows(self) -> RelatedRows:
@@ -92,7 +94,11 @@ class RelatedPosts:
         """The posts that have changed since the last run, as far as the time of a run reaches."""
         until = time.monotonic() + self.seconds
         try:
-            for mark in await self._rows.changed_sites(_SITES):
+            marks = await self._rows.changed_sites(_SITES)
+            # A site that is through had its last turn at the time of its mark.
+            for mark in sorted(
+                marks, key=lambda each: self._turns.get(each.tenant_id, each.updated)
+            ):
                 await self._refresh_site(mark, until)
                 if time.monotonic() > until:
                     return
@@ -116,10 +122,12 @@ class RelatedPosts:
             # What is committed late is looked at again with the next change of the site.
             place = (max(mark.updated, clock.to_text(now - _LATE)), "")
             version = mark.version + changes
+            self._turns.pop(mark.tenant_id, None)
         else:
             place = (found[done - 1]["updated"], found[done - 1]["id"])
             # There are more: the next run begins here.
             version = -1
+            self._turns[mark.tenant_id] = clock.to_text(now)
         await self._rows.write_mark(Mark(mark.tenant_id, version, *place))
 
     async def _refresh_post(self, caller: Caller, post: Record) -> int:
