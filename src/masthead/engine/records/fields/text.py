@@ -65,6 +65,8 @@ class Text(Field, frozen=True, kw_only=True):
     def parse(self, value: Any) -> str:
         if not isinstance(value, str):
             raise not_text()
+        if type(value) is not str:
+            value = str(value)  # words, in the language that is spoken
         # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
         if "\x00" in value or not (value.isascii() or _has_utf8(value)):
             raise refuse("validation_invalid_text", UNSTORABLE)
