@@ -27,6 +27,7 @@ def test_these_are_all_collections_with_lists() -> None:
         "comments",
         # Only by the files that they use.
         *("_superusers", "site_settings", "pages", "products", "tags", "welcome_emails"),
+        "snippets",
         *("post_working_copies", "page_working_copies"),
     }
 

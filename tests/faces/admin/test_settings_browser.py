@@ -208,7 +208,7 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     page = await site.opened("/admin/settings")
     await page.get_by_label("Name", exact=True).fill("The Tideline")
     await page.get_by_label("Description").fill("A magazine of the coast")
-    await page.get_by_label("Language").fill("en-GB")
+    await page.get_by_label("Language", exact=True).fill("en-GB")
     await page.get_by_label("Time zone").select_option("Pacific/Auckland")
     await page.get_by_label("Readers can become members").uncheck()
     await page.get_by_role("radio", name="Paid members").check()

@@ -84,7 +84,7 @@ async def test_the_admin_shows_who_may_spend_how_much(ai: AiWorld) -> None:
     assert "of 5,000" in page.text
     saved = await owner.post("/admin/settings/ai", {"ai_for": "staff", "ai_daily_tokens": "5000"})
     assert saved.status_code == 303
-    assert "only the staff" in (await owner.get("/admin/settings/ai")).text
+    assert "Only the staff" in (await owner.get("/admin/settings/ai")).text
 
 
 @pytest.mark.both_databases

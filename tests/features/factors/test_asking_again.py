@@ -46,6 +46,7 @@ ASKED = {
     "POST /admin/account/confirm",
     "POST /admin/account/connections",
     "POST /admin/account/connections/{id}/remove",
+    "POST /admin/settings/design/code",
     "POST /admin/settings/sign-in/new",
     "POST /admin/settings/sign-in/{id}",
     "POST /admin/settings/sign-in/{id}/remove",
@@ -63,6 +64,7 @@ NOT_ASKED = {
     "/admin/media/{id}/delete",
     "/admin/webhooks/{id}/delete",
     "/admin/settings/newsletters/{id}/delete",
+    "/admin/snippets/{id}/delete",
     "/admin/settings/domain/remove",
     # Removes a copy that is kept here.
     "/admin/tools/export/{id}/remove",

@@ -123,7 +123,7 @@ async def test_the_owner_of_another_site_finds_nothing(outside: Outside, site: S
 async def test_try_it_asks_the_provider_now(site: Site) -> None:
     browser = await owner(site)
     one = f"{ADDRESS}/{site.record['id']}/try"
-    assert "with 1 key" in (await browser.post(one)).text
+    assert "with one key" in (await browser.post(one)).text
     site.provider.receiver.at("/.well-known/openid-configuration", answer(404, b"{}"))
     page = (await browser.post(one)).text
     assert "That did not work." in page
