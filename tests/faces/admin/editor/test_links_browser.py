@@ -55,7 +55,10 @@ async def test_links_are_found_and_snippets_saved_and_inserted_by_keyboard(desk:
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await expect(page.locator("#text")).to_be_focused()
     await keys.press("Control+End")
+    # The editor learns a little later than the page where the caret is.
+    await expect(page.locator(".bubble")).to_be_hidden()
     await keys.press("Enter")
+    await expect(page.locator("#text p")).to_have_count(2)
     await keys.type("/snip")
     await keys.press("Enter")
     await expect(page.get_by_role("option", name="Fog note")).to_be_visible()

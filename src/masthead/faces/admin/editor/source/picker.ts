@@ -72,6 +72,7 @@ export class Picker {
     this.show(found);
     if (words) this.said.textContent = found.length ? `${found.length} found` : "Nothing found";
     if (this.choosesFirst && found.length) this.choose(found[0]);
+    else if (this.choosesFirst) this.input.form?.requestSubmit();
   }
 
   private askSoon(): void {
