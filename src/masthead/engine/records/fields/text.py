@@ -65,26 +65,26 @@ class Text(Field, frozen=True, kw_only=True):
     def parse(self, value: Any) -> str:
         if not isinstance(value, str):
             raise not_text()
-        if type(value) is not str:
-            value = str(value)  # words, in the language that is spoken
+        # Words are text in the language that is spoken.
+        text = value if type(value) is str else str(value)
         # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
-        if "\x00" in value or not (value.isascii() or _has_utf8(value)):
+        if "\x00" in text or not (text.isascii() or _has_utf8(text)):
             raise refuse("validation_invalid_text", UNSTORABLE)
-        if len(value) > self.max:
+        if len(text) > self.max:
             raise refuse(
                 "validation_max_text_constraint",
                 words("Must be no more than %(max)s character(s).", max=self.max),
                 max=self.max,
             )
-        if len(value) < self.min:
+        if len(text) < self.min:
             raise refuse(
                 "validation_min_text_constraint",
                 words("Must be at least %(min)s character(s).", min=self.min),
                 min=self.min,
             )
-        if self.pattern and not self.pattern.fullmatch(value):
+        if self.pattern and not self.pattern.fullmatch(text):
             raise refuse("validation_invalid_format", self.allowed)
-        return value
+        return text
 
 
 class Slug(Text, frozen=True, kw_only=True):
