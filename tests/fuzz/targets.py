@@ -491,7 +491,7 @@ def _queries() -> list[bytes]:
 
 
 def signatures(data: bytes) -> None:
-    """No bytes are a signature of somebody who does not have the secret."""
+    """Without the secret, no bytes are a signature."""
     from masthead.features.payments.signatures import PARSERS, is_authentic
     from masthead.features.webhooks.signing import verify
 

@@ -148,7 +148,7 @@ class SignIns:
         self, collection: Collection, account: Record, *, by: Caller | None = None
     ) -> None:
         """Also ends what has no row: sessions that are older than this table, and links. `by`: who
-        has ended those of somebody else, for the log."""
+        has ended those of another account, for the log."""
         stamped = {"token_key": new_token_key()}
         tenant_id = TenantId(account["tenant_id"])
         async with self._records.unit(system(tenant_id)) as unit:

@@ -132,7 +132,7 @@ async def test_people_of_another_site_are_not_there(
         assert answer.status_code == 404
 
 
-async def test_an_owner_signs_somebody_out_everywhere(
+async def test_an_owner_signs_a_person_out_everywhere(
     tenant: TenantWorld, other_tenant: TenantWorld
 ) -> None:
     owner, me = await staff(tenant, "owner")

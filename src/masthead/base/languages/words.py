@@ -81,7 +81,7 @@ def as_text(value: object) -> str:
     is spoken."""
     if isinstance(value, Words):
         return str(value)
-    raise NotImplementedError(f"{type(value).__name__} in JSON")
+    raise TypeError(f"{type(value).__name__} can't be written as JSON.")
 
 
 def marked(message: str) -> str:

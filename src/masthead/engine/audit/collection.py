@@ -60,7 +60,7 @@ audit_log = Collection(
             f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`; with the second factors of an account: "
             f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`, `{RESET_FACTORS}`; "
             f"with its ways to sign in: `{CONNECTED}`, `{DISCONNECTED}`; `{ENDED_SIGN_INS}` where "
-            f"an owner has signed somebody out, `{FAILED_SIGN_IN}` where a password, a code or a "
+            f"an owner has signed someone out, `{FAILED_SIGN_IN}` where a password, a code or a "
             f"passkey was wrong; with a webhook: `{REPLAYED_EVENTS}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
