@@ -112,7 +112,7 @@ MAY_SPEAK_SQL = (
     "faces/site_archive/importing.py",
     "faces/site_archive/tables.py",
     # Looks at a database that the service itself may not be able to open.
-    "service/cli/commands/doctor.py",
+    "service/cli/installation_checks.py",
     "service/deep_check/",
     "service/cli/causes.py",
 )

@@ -21,7 +21,7 @@ from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 
 from masthead.identity.limits.store_sqlite import SqliteLimitStore
-from masthead.service.cli.commands.doctor import data_dir, storage
+from masthead.service.cli.installation_checks import data_dir, storage
 from masthead.storage import disk
 from masthead.storage.migrate import migrate
 

@@ -14,8 +14,8 @@ from tests.features.ai.stream import GENERATE, PATH
 from tests.world import TenantWorld
 
 from masthead.base.config.values import AiFor
-from masthead.service.cli.commands.doctor import CheckState
-from masthead.service.cli.commands.doctor import ai as doctor_ai
+from masthead.service.cli.installation_checks import CheckState
+from masthead.service.cli.installation_checks import ai as doctor_ai
 
 
 async def answers(ai: AiWorld, tenant: TenantWorld) -> list[tuple[int, str]]:

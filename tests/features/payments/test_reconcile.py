@@ -20,7 +20,7 @@ from tests.world import World, open_world
 
 from masthead.base.config.settings import Settings
 from masthead.features.payments.reconcile import MAX_LISTED, Reconciliation, Report, Reports
-from masthead.service.cli.commands.doctor import CHECKS
+from masthead.service.cli.installation_checks import CHECKS
 from masthead.service.schema import tables
 
 
