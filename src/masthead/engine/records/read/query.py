@@ -342,7 +342,7 @@ class Queries:
             self._database.compile(query),
             tuple(compiler.comparisons.slots),
             answer_decoder(()),
-            compiler.comparisons.is_slow,
+            compiler.is_slow,
         )
 
     def _compile_some(self, shape: Shape, by: str) -> Prepared:
@@ -378,7 +378,7 @@ class Queries:
         query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
         if shape.search:
             query = self._count_found(query, ref, is_bare=is_bare)
-        is_slow = shape.search or compiler.comparisons.is_slow
+        is_slow = shape.search or compiler.is_slow
         return PreparedTotal(
             self._database.compile(query), tuple(compiler.comparisons.slots), None, is_slow
         )
@@ -450,7 +450,7 @@ class Queries:
             self._database.compile(query, long),
             tuple(compiler.comparisons.slots),
             answer_decoder(fields),
-            shape.search or compiler.comparisons.is_slow,
+            shape.search or compiler.is_slow,
         )
 
 
