@@ -343,6 +343,26 @@ class TestIdempotencyKey:
         name = item["url"].rpartition("/")[2]
         assert await site.stored() == [file_key(site.tenant.id, media, item["id"], name)]
 
+    async def test_none_is_acknowledged_whose_file_the_sweep_has_removed(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The clock jumps while the bytes are stored, and a worker looks for abandoned uploads."""
+        objects = site.world.parts.objects
+        put = objects.put
+
+        async def put_and_sweep(*args: Any, **options: Any) -> None:
+            await put(*args, **options)
+            await site.work_off()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(objects, "put", put_and_sweep)
+            problem(await site.upload(picture("PNG"), "a.png"), 503, "INTERNAL_ERROR")
+        assert (await site.api.get(MEDIA)).json()["total"] == 0
+        assert await site.stored() == []
+        item = await site.uploaded(picture("PNG"), "a.png")
+        await site.work_off()
+        assert (await site.open(item["url"])).status_code == 200
+
     async def test_an_overlong_key_is_refused_before_anything_is_stored(self, site: Site) -> None:
         problem(await site.upload(b"x", idempotency_key="k" * 256), 400, "BAD_REQUEST")
         assert await site.stored() == []

@@ -13,7 +13,7 @@ from tests.features.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World
 
 from masthead.base.caller import Caller, Kind, system
-from masthead.base.errors import Invalid, NotFound
+from masthead.base.errors import Invalid, NotFound, Unavailable
 from masthead.features.media.upload import replace_file
 from masthead.web.multipart import Upload
 
@@ -112,6 +112,26 @@ async def test_a_crash_after_the_bytes_are_stored_leaves_the_old_file(
     app.clock.advance(hours=2)
     await run_jobs(app)
     assert [key for key in await keys(tenant) if key.endswith(".jpg")] == [item["file"]]
+
+
+async def test_a_file_that_the_sweep_has_removed_takes_no_place(
+    app: World, tenant: TenantWorld, owner: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = await uploaded(owner, photo((64, 48)))
+    await run_jobs(app)
+    put = app.parts.objects.put
+
+    async def put_and_sweep(*args: Any, **options: Any) -> None:
+        await put(*args, **options)
+        app.clock.advance(hours=2)
+        await run_jobs(app)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(app.parts.objects, "put", put_and_sweep)
+        with pytest.raises(Unavailable):
+            await replaced(tenant, item, photo((32, 32)))
+    assert (await item_of(tenant, item))["file"] == item["file"]
+    assert (await tenant.guest.get(f"/media/{item['id']}/{item['file']}")).status_code == 200
 
 
 def _units_until_crash(app: World, count: int, crash: Any) -> Any:

@@ -30,7 +30,13 @@ from masthead.faces.record_api.changes import (
 )
 from masthead.faces.record_api.errors import batch_failure
 from masthead.faces.record_api.parameters import parse_view_parameters
-from masthead.features.media.upload import file_field, find_upload, require_tenant, store_file
+from masthead.features.media.upload import (
+    StoredFile,
+    file_field,
+    find_upload,
+    require_tenant,
+    store_file,
+)
 from masthead.web.answers import Answer, json_answer
 from masthead.web.multipart import Upload
 from masthead.web.request import Request
@@ -132,8 +138,10 @@ class _Batch:
         await check_creation(call, collection)
         caller = await in_requested_tenant(call, collection, given)
         self._join(caller)
+        stored = None
         if file_field(collection):
-            values = await self._store_file(call, caller, collection, given, uploads=uploads)
+            stored = await self._store_file(call, caller, collection, given, uploads=uploads)
+            values = Values({**given, **stored.values})
         else:
             _refuse_files(collection, uploads)
             values = await values_to_create(collection, given)
@@ -143,6 +151,8 @@ class _Batch:
 
         async def apply(unit: Unit) -> Record:
             try:
+                if stored is not None:
+                    return await stored.create(unit, collection, given)
                 return await unit.create(collection, values.given, stamped=values.stamped)
             except Invalid as error:
                 raise Invalid(error.problems, NOT_CREATED) from None
@@ -189,13 +199,12 @@ class _Batch:
         given: dict[str, Any],
         *,
         uploads: list[Upload],
-    ) -> Values:
+    ) -> StoredFile:
         upload = find_upload(collection, uploads)
         storing = store_file(
             call.services, require_tenant(caller), collection, upload, record_id=chosen_id(given)
         )
-        stored = await self._stored_files.enter_async_context(storing)
-        return Values({**given, **stored.values}, stored.stamped)
+        return await self._stored_files.enter_async_context(storing)
 
     async def _prepare_texts(self, call: Call, collection: Collection, values: Values) -> None:
         await call.records.validate_async(collection, values.given)

@@ -1,7 +1,8 @@
 """Stores an upload: detects its type, removes the location, stores the bytes, creates the record.
 
 The bytes are stored before the record, and before its transaction opens. A job that is queued first
-deletes them if the record is never created, so that a crash leaves no file behind.
+deletes them if the record is never created, so that a crash leaves no file behind. The record's
+transaction takes the job back. If a worker had it first, nothing is stored: the file may be gone.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from masthead.base.errors import (
     NotFound,
     Problem,
     TooLarge,
+    Unavailable,
 )
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.fields.file import File
+from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.validation import chosen_id
 from masthead.features.media.collection import media
 from masthead.features.media.filenames import display_name, stored_name
@@ -50,6 +53,21 @@ class StoredFile(msgspec.Struct, frozen=True):
     values: Mapping[str, Any]
     """The record's id and the stored name."""
     stamped: Mapping[str, Any]
+    sweep_id: str
+
+    async def create(self, unit: Unit, collection: Collection, given: Mapping[str, Any]) -> Record:
+        record = await unit.create(collection, {**given, **self.values}, stamped=self.stamped)
+        await self.keep(unit)
+        return record
+
+    async def keep(self, unit: Unit) -> None:
+        """Called in the transaction whose record names the file."""
+        if not await unit.cancel(self.sweep_id):
+            raise _SweptAway
+
+
+class _SweptAway(Unavailable):
+    """The upload took longer than `SWEEP_AFTER`, or the clock has jumped."""
 
 
 class _FileInfo(msgspec.Struct, frozen=True):
@@ -83,7 +101,10 @@ async def store_upload(
     record_id = chosen_id(given)
     async with store_file(services, tenant_id, collection, upload, record_id=record_id) as stored:
         values = {**given, **stored.values}
-        return await services.records.create(caller, collection, values, stamped=stored.stamped)
+        await services.records.validate_async(collection, values)
+        prepared = await services.records.prepare(collection, values)
+        async with services.records.unit(caller, prepared=prepared) as unit:
+            return await stored.create(unit, collection, values)
 
 
 def find_upload(collection: Collection, uploads: Sequence[Upload]) -> Upload:
@@ -129,6 +150,7 @@ async def replace_file(
                 "earlier_files": [*found["earlier_files"], found["file"]][-MAX_EARLIER:],
                 "picture_sizes": "",
             }
+            await stored.keep(unit)
             return await unit.update(media, item["id"], {}, stamped=stamped)
 
 
@@ -156,7 +178,7 @@ async def store_file(
     info = await _file_info(services, upload)
     record_id = record_id or ids.new_id()
     key = file_key(tenant_id, collection, record_id, info.name)
-    await _enqueue_sweep(services, tenant_id, collection, record_id, key=key)
+    sweep_id = await _enqueue_sweep(services, tenant_id, collection, record_id, key=key)
     await services.objects.put(key, info.content or upload.chunks(), content_type=info.mime_type)
     stamped = {
         "url": media_path(record_id, info.name),
@@ -169,14 +191,14 @@ async def store_file(
         "sha256": upload.sha256,
     }
     try:
-        yield StoredFile({"id": record_id, upload.field: info.name}, stamped)
+        yield StoredFile({"id": record_id, upload.field: info.name}, stamped, sweep_id)
     except _RECORD_ERRORS:
         # After any other error the record may exist, so the file is left to the sweep.
         await services.objects.delete(key)
         raise
 
 
-_RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
+_RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict, _SweptAway)
 
 
 async def _file_info(services: SharedServices, upload: Upload) -> _FileInfo:
@@ -211,9 +233,9 @@ async def _enqueue_sweep(
     record_id: str,
     *,
     key: str,
-) -> None:
+) -> str:
     async with services.records.unit(system(tenant_id)) as unit:
-        await unit.enqueue(
+        return await unit.enqueue(
             "files.sweep",
             {"collection": collection.name, "record_id": record_id, "key": key},
             run_at=clock.to_text(services.records.clock() + SWEEP_AFTER),

@@ -77,8 +77,7 @@ async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
 
 async def create_media(call: Call) -> Record:
     stored: StoredFile = call.prepared
-    values = {**call.body, **stored.values}
-    return _shown(call, as_media(await call.unit.create(media, values, stamped=stored.stamped)))
+    return _shown(call, as_media(await stored.create(call.unit, media, call.body)))
 
 
 async def get_media(call: Call) -> Record:

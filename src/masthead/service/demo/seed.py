@@ -19,7 +19,7 @@ from masthead.features.comments.collection import comments
 from masthead.features.media.collection import media
 from masthead.features.media.path import media_path
 from masthead.features.media.services import SharedServices
-from masthead.features.media.upload import store_file
+from masthead.features.media.upload import store_upload
 from masthead.features.members.collection import blog_members
 from masthead.features.pages.collection import pages
 from masthead.features.payments.collection import tiers
@@ -143,12 +143,10 @@ async def _create_author(records: Records, caller: Caller, author: DemoAuthor) -
 
 async def _picture(services: SharedServices, caller: Caller, post: DemoPost) -> str:
     """The path of the uploaded picture."""
-    assert caller.tenant_id is not None
     upload = Upload("file", post.picture, "image/webp")
     await upload.fill(_once((_PICTURES / post.picture).read_bytes()))
-    async with store_file(services, caller.tenant_id, media, upload) as stored:
-        given = {**stored.values, "alt": post.alt}
-        record = await services.records.create(caller, media, given, stamped=stored.stamped)
+    given = {"alt": post.alt}
+    record = await store_upload(services, caller, media, given, uploads=[upload])
     return media_path(record["id"], record["file"])
 
 

@@ -191,6 +191,7 @@ class WriteStatements:
         self.event = database.compile(sa.insert(events))
         self.change = database.compile(sa.insert(record_changes))
         self.job = database.compile(sa.insert(jobs))
+        self.unstarted_job = database.compile(_delete_unstarted_job())
         self.listed_totals = database.compile(listed_totals())
 
     def insert(self, collection: Collection) -> Statement:
@@ -346,6 +347,15 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
     return (
         table.c.tenant_id == sa.bindparam("key_tenant", required=True),
         table.c.id == sa.bindparam("key_id", required=True),
+    )
+
+
+def _delete_unstarted_job() -> sa.Delete:
+    j = jobs.c
+    return sa.delete(jobs).where(
+        j.tenant_id == sa.bindparam("tenant", required=True),
+        j.id == sa.bindparam("id", required=True),
+        j.attempts == 0,
     )
 
 

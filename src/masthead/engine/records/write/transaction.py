@@ -82,6 +82,11 @@ class TenantTransaction:
         await self._tx.execute(statement, statement.bind(job))
         return str(job["id"])
 
+    async def cancel(self, job_id: str) -> bool:
+        """Takes a job back, if no worker has ever had it; then none will."""
+        key = {"tenant": self.tenant_id, "id": job_id}
+        return bool(await self.execute(self.context.statements.unstarted_job, key))
+
     async def fetch(self, statement: Statement, values: Values) -> list[Row]:
         """Reads a capability's own tables in this change's transaction."""
         return await self._tx.fetch(statement, _bound(statement, values))

@@ -198,7 +198,7 @@ class ImageCopier:
             store_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
         ):
-            record = await unit.create(media, kept.values, stamped=kept.stamped)
+            record = await kept.create(unit, media, {})
             await self._save_item(unit, key, record, self._previous.run_id)
         self.copied += 1
         return _url_of(record)
