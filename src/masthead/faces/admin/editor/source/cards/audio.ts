@@ -1,5 +1,5 @@
 import { element } from "../elements.ts";
-import { text } from "./card.ts";
+import { SOURCE, TITLE, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 
 export const AUDIO: CardDeclaration = {
@@ -7,11 +7,7 @@ export const AUDIO: CardDeclaration = {
   label: "Audio",
   icon: "play",
   words: "sound podcast music mp3",
-  attributes: ["src", "title"],
-  fields: [
-    { name: "title", label: "Title" },
-    { name: "src", label: "Address of the file", kind: "url" },
-  ],
+  fields: [TITLE, SOURCE],
   file: { accept: "audio/*", taken: (values, { url: src }) => ({ src, title: values.title }) },
   show: ({ src, title }) => [src ? element("audio", { src: text(src), controls: true, preload: "none" }) : "", text(title)],
 };

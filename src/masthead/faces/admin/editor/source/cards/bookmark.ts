@@ -1,5 +1,5 @@
 import { element } from "../elements.ts";
-import { host, picture, text } from "./card.ts";
+import { ADDRESS, TITLE, host, picture, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { lookButton } from "./look.ts";
 
@@ -8,12 +8,8 @@ export const BOOKMARK: CardDeclaration = {
   label: "Bookmark",
   icon: "globe",
   words: "link page preview",
-  attributes: ["url", "title", "description", "image"],
-  fields: [
-    { name: "url", label: "Address", kind: "url", placeholder: "https://" },
-    { name: "title", label: "Title" },
-    { name: "description", label: "Description" },
-  ],
+  fields: [ADDRESS, TITLE, { name: "description", label: "Description" }],
+  others: ["image"],
   show: (values, change) => [
     lookButton("bookmark", values, change),
     element(

@@ -7,7 +7,6 @@ export const BUTTON: CardDeclaration = {
   label: "Button",
   icon: "external-link",
   words: "link call action",
-  attributes: ["url", "label"],
   fields: [
     { name: "label", label: "Label" },
     { name: "url", label: "Address", kind: "url", placeholder: "https:// or /about" },

@@ -6,7 +6,6 @@ export const CALLOUT: CardDeclaration = {
   label: "Callout",
   icon: "info",
   words: "box note hint warning",
-  attributes: ["emoji"],
   fields: [{ name: "emoji", label: "Sign", placeholder: "💡" }],
   holds: true,
   show: (values) => [text(values.emoji)],

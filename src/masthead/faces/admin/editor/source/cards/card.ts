@@ -22,6 +22,11 @@ export interface Field {
   kind?: "text" | "url" | "long";
 }
 
+export const TITLE: Field = { name: "title", label: "Title" };
+export const CAPTION: Field = { name: "caption", label: "Caption" };
+export const ADDRESS: Field = { name: "url", label: "Address", kind: "url", placeholder: "https://" };
+export const SOURCE: Field = { name: "src", label: "Address of the file", kind: "url" };
+
 /** What a card can ask of the page. Null is not offered. */
 export interface CardTools {
   uploads: () => UploadTarget | null;
@@ -35,8 +40,9 @@ export interface CardDeclaration {
   icon: string;
   /** What the slash menu also finds it by. */
   words: string;
-  attributes: string[];
   fields: Field[];
+  /** Attributes that no field shows. */
+  others?: string[];
   /** It holds blocks. */
   holds?: boolean;
   /** A file that is chosen for it: the types, and the attributes that the stored one gives. */
@@ -89,8 +95,7 @@ export function cardNode(card: CardDeclaration): Node {
     draggable: true,
     isolating: true,
     defining: card.holds,
-    addAttributes: () =>
-      Object.fromEntries(card.attributes.map((name) => [name, { default: null, rendered: false }])),
+    addAttributes: () => Object.fromEntries(attributes(card).map((name) => [name, { default: null, rendered: false }])),
     // Copied and pasted within the editor.
     parseHTML: () => [
       {
@@ -106,6 +111,10 @@ export function cardNode(card: CardDeclaration): Node {
     },
     addNodeView: () => view(card),
   });
+}
+
+function attributes({ fields, others = [] }: CardDeclaration): string[] {
+  return [...fields.map(({ name }) => name), ...others];
 }
 
 export function cardCommand(card: CardDeclaration): Command {

@@ -1,5 +1,5 @@
 import { element, icon } from "../elements.ts";
-import { host, picture, text } from "./card.ts";
+import { ADDRESS, TITLE, host, picture, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { lookButton } from "./look.ts";
 
@@ -8,11 +8,8 @@ export const EMBED: CardDeclaration = {
   label: "Embed",
   icon: "play",
   words: "youtube vimeo spotify soundcloud mastodon bluesky peertube player video post",
-  attributes: ["url", "title", "image", "provider"],
-  fields: [
-    { name: "url", label: "Address", kind: "url", placeholder: "https://" },
-    { name: "title", label: "Title" },
-  ],
+  fields: [ADDRESS, TITLE],
+  others: ["image", "provider"],
   show: (values, change) => [
     lookButton("embed", values, change),
     element(

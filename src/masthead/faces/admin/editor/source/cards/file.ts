@@ -1,5 +1,5 @@
 import { element, icon } from "../elements.ts";
-import { text } from "./card.ts";
+import { SOURCE, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { kilobytes } from "../uploads.ts";
 
@@ -8,11 +8,8 @@ export const FILE: CardDeclaration = {
   label: "File",
   icon: "download",
   words: "download pdf attachment",
-  attributes: ["src", "name", "size"],
-  fields: [
-    { name: "name", label: "Name" },
-    { name: "src", label: "Address of the file", kind: "url" },
-  ],
+  fields: [{ name: "name", label: "Name" }, SOURCE],
+  others: ["size"],
   file: { accept: "", taken: (_, { url: src, filename, size }) => ({ src, name: filename ?? null, size: size ?? null }) },
   show: ({ src, name, size }) =>
     src

@@ -1,5 +1,5 @@
 import { element, iconButton } from "../elements.ts";
-import { picture, text } from "./card.ts";
+import { CAPTION, picture, text } from "./card.ts";
 import type { CardDeclaration, Values } from "./card.ts";
 
 /** As the server has it. */
@@ -39,8 +39,8 @@ export const GALLERY: CardDeclaration = {
   label: "Gallery",
   icon: "layout-grid",
   words: "pictures images photos",
-  attributes: ["images", "caption"],
-  fields: [{ name: "caption", label: "Caption" }],
+  fields: [CAPTION],
+  others: ["images"],
   file: {
     accept: "image/*",
     multiple: true,

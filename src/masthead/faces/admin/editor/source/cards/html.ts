@@ -7,7 +7,6 @@ export const HTML: CardDeclaration = {
   label: "HTML",
   icon: "code",
   words: "embed widget code script",
-  attributes: ["html"],
   fields: [{ name: "html", label: "HTML", kind: "long", placeholder: "<p>…</p>" }],
   show: ({ html }) => [
     html ? element("pre", { class: "card-source", "aria-hidden": "true" }, text(html)) : "",

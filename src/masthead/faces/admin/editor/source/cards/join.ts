@@ -7,7 +7,6 @@ export const JOIN: CardDeclaration = {
   label: "Call to join",
   icon: "mail",
   words: "subscribe sign up member newsletter",
-  attributes: ["label"],
   fields: [{ name: "label", label: "Label", placeholder: "Join" }],
   show: (values) => [
     element("span", { class: "card-press" }, text(values.label) || "Join"),

@@ -7,7 +7,6 @@ export const TOGGLE: CardDeclaration = {
   label: "Toggle",
   icon: "chevron-down",
   words: "details faq collapse accordion",
-  attributes: ["summary"],
   fields: [{ name: "summary", label: "Line that opens it" }],
   holds: true,
   show: (values) => [icon("chevron-down"), element("strong", {}, text(values.summary))],

@@ -1,6 +1,6 @@
 import { element } from "../elements.ts";
 import { shownAddress } from "../figure.ts";
-import { text } from "./card.ts";
+import { CAPTION, SOURCE, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 
 export const VIDEO: CardDeclaration = {
@@ -8,12 +8,7 @@ export const VIDEO: CardDeclaration = {
   label: "Video",
   icon: "play",
   words: "film movie mp4",
-  attributes: ["src", "poster", "caption"],
-  fields: [
-    { name: "caption", label: "Caption" },
-    { name: "src", label: "Address of the file", kind: "url" },
-    { name: "poster", label: "Address of the still picture", kind: "url" },
-  ],
+  fields: [CAPTION, SOURCE, { name: "poster", label: "Address of the still picture", kind: "url" }],
   file: { accept: "video/*", taken: (_, { url: src }) => ({ src }) },
   show: ({ src, poster, caption }) => [
     src
