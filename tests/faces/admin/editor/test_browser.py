@@ -256,6 +256,8 @@ async def test_one_writes_on_below_a_dropped_picture_which_asks_for_its_text(des
     assert 'alt="A boat" width="3" height="2"' in html
     assert "<figcaption>In the mud</figcaption></figure><p>It lies in the mud.</p>" in html
     assert "/media/" in html
+    await page.get_by_label("Crop of the picture").select_option("16:9")
+    await expect(figure.locator("img")).to_have_css("aspect-ratio", "16 / 9")
     data = f"data:image/png;base64,{_base64(_png())}"
     await page.locator("#text p").first.click()
     await page.evaluate(PASTE, [f'<p>Pasted <img src="{data}"></p>', ""])

@@ -163,6 +163,7 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     crop.value = String(current.attrs.crop ?? "");
     dom.dataset.width = layout.value;
     dom.dataset.crop = crop.value;
+    picture.style.aspectRatio = crop.value.replace(":", " / ");
   };
   show();
   return {
