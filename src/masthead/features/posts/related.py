@@ -35,7 +35,7 @@ from masthead.features.posts.site import TAG_LIST, of_edition, tag_slug
 EVERY: Final = timedelta(seconds=15)
 MOST: Final = 9
 """Related posts that are stored. A page shows the first few that its reader may see."""
-SECONDS: Final = 0.3
+SECONDS: Final = 0.15
 """Time of one run: an import of many posts must not take the process from its readers."""
 _BATCH: Final = 20
 """Posts of a site before the next site has its turn."""
@@ -66,6 +66,25 @@ class _Subject(msgspec.Struct, frozen=True):
     @property
     def parts(self) -> frozenset[str]:
         return self.tags | self.title | self.text
+
+
+class _Turn(msgspec.Struct):
+    """Some changed posts of one site. Posts on one subject share tags and words, so most of what
+    one looks for has been found for another; and all lists are one change of the site, because
+    every change makes its cached pages and answers invalid."""
+
+    caller: Caller
+    tenant_id: TenantId
+    lists: dict[str, Scores] = msgspec.field(default_factory=dict)
+    """The stored lists that were read, as they will be."""
+    changed: set[str] = msgspec.field(default_factory=set)
+    """The posts whose lists are to be written."""
+    found: dict[ListRequest, list[tuple[str, _Subject]]] = msgspec.field(default_factory=dict)
+
+    def put(self, post_id: str, scores: Scores) -> None:
+        if scores != self.lists[post_id]:
+            self.lists[post_id] = scores
+            self.changed.add(post_id)
 
 
 class RelatedPosts:
@@ -112,16 +131,18 @@ class RelatedPosts:
             per_page=_BATCH, sort="updated", after=after, names=_FIELDS, skip_total=True
         )
         found = (await self._records.page(caller, posts, wanted)).items
-        changes = done = 0
+        turn, done = _Turn(caller, mark.tenant_id), 0
         for each in found:
-            changes += await self._refresh_post(caller, each)
+            await self._refresh_post(turn, each)
             done += 1
             if time.monotonic() > until:
                 break
+        if turn.changed:
+            await self._write(turn)
         if done == len(found) < _BATCH:
             # What is committed late is looked at again with the next change of the site.
             place = (max(mark.updated, clock.to_text(now - _LATE)), "")
-            version = mark.version + changes
+            version = mark.version + bool(turn.changed)
             self._turns.pop(mark.tenant_id, None)
         else:
             place = (found[done - 1]["updated"], found[done - 1]["id"])
@@ -130,35 +151,38 @@ class RelatedPosts:
             self._turns[mark.tenant_id] = clock.to_text(now)
         await self._rows.write_mark(Mark(mark.tenant_id, version, *place))
 
-    async def _refresh_post(self, caller: Caller, post: Record) -> int:
-        """How many changes of the site that took: none, or one."""
-        tenant_id = caller.tenant_id
-        assert tenant_id is not None
-        before = await self._rows.read(tenant_id, post["id"])
+    async def _refresh_post(self, turn: _Turn, post: Record) -> None:
+        before = await self._list(turn, post["id"])
         is_shown = post["status"] == PUBLISHED and not post["email_only"]
-        after = await self._find(caller, tenant_id, post) if is_shown else {}
-        lists: dict[str, Scores] = {post["id"]: after} if after != before else {}
+        after = await self._find(turn, post) if is_shown else {}
+        turn.put(post["id"], after)
         for other in before.keys() | after.keys():
-            theirs = await self._rows.read(tenant_id, other)
-            changed = _with_score(theirs, post["id"], after.get(other))
-            if changed != theirs:
-                lists[other] = changed
-        if not lists:
-            return 0
-        async with self._records.unit(caller, emit_events=False) as unit:
-            there = await unit.existing(posts, sorted(lists), by="id")
-            for post_id in sorted(lists.keys() & there):
-                await self._rows.write(unit, post_id, lists[post_id])
-        return 1
+            theirs = await self._list(turn, other)
+            turn.put(other, _with_score(theirs, post["id"], after.get(other)))
 
-    async def _find(self, caller: Caller, tenant_id: TenantId, post: Record) -> Scores:
-        subject = self._subject(tenant_id, post)
+    async def _list(self, turn: _Turn, post_id: str) -> Scores:
+        if post_id not in turn.lists:
+            turn.lists[post_id] = await self._rows.read(turn.tenant_id, post_id)
+        return turn.lists[post_id]
+
+    async def _find(self, turn: _Turn, post: Record) -> Scores:
+        subject = self._subject(turn.tenant_id, post)
         found: dict[str, _Subject] = {}
         for wanted in _searches(post, subject):
-            for each in (await self._records.page(caller, posts, wanted)).items:
-                found[each["id"]] = self._subject(tenant_id, each)
+            if wanted not in turn.found:
+                items = (await self._records.page(turn.caller, posts, wanted)).items
+                turn.found[wanted] = [
+                    (each["id"], self._subject(turn.tenant_id, each)) for each in items
+                ]
+            found.update(turn.found[wanted])
         found.pop(post["id"], None)
         return nearest(subject, found)
+
+    async def _write(self, turn: _Turn) -> None:
+        async with self._records.unit(turn.caller, emit_events=False) as unit:
+            there = await unit.existing(posts, sorted(turn.changed), by="id")
+            for post_id in sorted(turn.changed & there):
+                await self._rows.write(unit, post_id, turn.lists[post_id])
 
     def _subject(self, tenant_id: TenantId, post: Record) -> _Subject:
         key = tenant_id, post["id"], post["updated"]
@@ -184,11 +208,12 @@ def _searches(post: Record, subject: _Subject) -> Iterable[ListRequest]:
 
 def nearest(subject: _Subject, others: Mapping[str, _Subject]) -> Scores:
     """Weighs what few have in common more than what many have."""
-    frequency = Counter(part for each in others.values() for part in each.parts)
-    total = len(others)
+    total, own = len(others), subject.parts
+    frequency = Counter(part for each in others.values() for part in own & each.parts)
+    weights = {part: log(1 + total / number) for part, number in frequency.items()}
 
     def weight(shared: frozenset[str]) -> float:
-        return sum(log(1 + total / frequency[part]) for part in shared)
+        return sum(weights[part] for part in shared)
 
     scores = {
         post_id: round(
