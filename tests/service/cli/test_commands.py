@@ -198,6 +198,12 @@ class TestSettings:
         cleared = masthead.json("settings", "set", "--tenant", "acme", "custom_domain=")
         assert cleared["custom_domain"] == ""
 
+    def test_a_list_is_shown_as_it_is_set(self, masthead: Masthead) -> None:
+        masthead.tenant()
+        setting = 'languages=["fr","pt-BR"]'
+        masthead("settings", "set", "--tenant", "acme", setting)
+        assert setting in masthead("settings", "get", "--tenant", "acme").out.splitlines()
+
     def test_a_secret_is_stored_and_never_printed(self, masthead: Masthead) -> None:
         made = masthead.tenant()
         said = masthead("settings", "set", "--tenant", "acme", "ai_api_key=sk-wonder", "--json")

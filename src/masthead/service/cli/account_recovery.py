@@ -19,7 +19,9 @@ from masthead.service.installation import Installation
 
 
 async def set_password(parts: Installation, account: Record, password: str) -> None:
-    credentials = await new_credentials({"password": password}, required=True)
+    credentials = await new_credentials(
+        {"password": password}, required=True, email=account["email"]
+    )
     await SignIns(parts.records).set_password(shell(), superusers, account, credentials)
 
 

@@ -49,7 +49,7 @@ async def create(
 
     password = new_password(password, "--password", required=False)
     async with opened_site(invocation, tenant) as site:
-        credentials = await new_credentials({"password": password}, required=False)
+        credentials = await new_credentials({"password": password}, required=False, email=email)
         member = await site.parts.records.create(
             system(site.id),
             blog_members,

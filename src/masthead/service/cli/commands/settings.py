@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from masthead.base.caller import system
 from masthead.base.config.served_secret import refuse_other
@@ -84,4 +85,7 @@ def _shown(settings: Record) -> dict[str, Any]:
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (list, dict)):
+        # As `set` takes it.
+        return msgspec.json.encode(value).decode()
     return "" if value is None else str(value)
