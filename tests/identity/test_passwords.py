@@ -75,6 +75,23 @@ def test_the_policy(password: str, code: str | None) -> None:
     assert (problem.code if problem else None) == code
 
 
+@pytest.mark.parametrize(
+    ("password", "is_refused"),
+    [
+        ("Margaret.Hill@example.com", True),
+        ("margaret.hill", True),
+        ("ＭＡＲＧＡＲＥＴ.hill", True),
+        ("example.com", True),
+        ("margaret.hill 1879", False),
+    ],
+)
+def test_a_password_is_no_part_of_the_email_address(password: str, is_refused: bool) -> None:
+    problem = check_password(password, "margaret.hill@Example.com")
+    assert (problem.code if problem else None) == (
+        "validation_common_password" if is_refused else None
+    )
+
+
 async def work_of(call: object, *arguments: str) -> float:
     """Seconds of computing, whatever else the machine is doing."""
     timings = []

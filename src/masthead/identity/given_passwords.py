@@ -12,15 +12,19 @@ from masthead.engine.records.fields.base import REQUIRED
 from masthead.identity import passwords
 
 
-async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
-    """The engine's values for the `password` in a body, after checking `passwordConfirm`."""
+async def new_credentials(
+    given: Mapping[str, Any], *, required: bool, email: str = ""
+) -> dict[str, Any]:
+    """The engine's values for the `password` in a body, after checking `passwordConfirm`. `email`
+    is the account's, where the body has none."""
     if not required and given.get("password") in (None, ""):
         return {"token_key": new_token_key()}
-    return credentials(await passwords.hash_password(checked_password(given)))
+    return credentials(await passwords.hash_password(checked_password({"email": email, **given})))
 
 
 def checked_password(given: Mapping[str, Any]) -> str:
-    """The `password` in a body, which is the same as `passwordConfirm`; not hashed yet."""
+    """The `password` in a body, which is the same as `passwordConfirm` and not the `email`; not
+    hashed yet."""
     password = given.get("password") or ""
     problems: dict[str, Problem] = {}
     if "passwordConfirm" in given and given["passwordConfirm"] != password:
@@ -30,7 +34,9 @@ def checked_password(given: Mapping[str, Any]) -> str:
         problems["password"] = REQUIRED
     elif not isinstance(password, str):
         problems["password"] = Problem("validation_invalid_type", "Must be text.")
-    elif not problems and (problem := passwords.check_password(password)):
+    elif not problems and (
+        problem := passwords.check_password(password, str(given.get("email", "")))
+    ):
         problems["password"] = problem
     if problems:
         raise Invalid(problems)

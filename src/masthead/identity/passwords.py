@@ -36,9 +36,9 @@ _DUMMY = (
 _Result = TypeVar("_Result")
 
 
-def check_password(password: str) -> Problem | None:
+def check_password(password: str, email: str = "") -> Problem | None:
     """The problem of a new password, or None. Any characters will do, as NIST recommends, but not a
-    password that everyone tries first."""
+    password that everyone tries first, nor the account's email address or a part of it."""
     if len(password) < MIN_LENGTH:
         return Problem(
             "validation_min_text_constraint",
@@ -53,10 +53,10 @@ def check_password(password: str) -> Problem | None:
         )
     if not _is_text(password):
         return Problem("validation_invalid_format", words("Must be valid text."))
-    if _is_common(password):
+    if _is_common(password) or _is_of_email(password, email):
         return Problem(
             "validation_common_password",
-            words("Many people use this password. Choose another one."),
+            words("This password is easy to guess. Choose another one."),
         )
     return None
 
@@ -65,6 +65,12 @@ def _is_common(password: str) -> bool:
     """Reads the list each time: a new password is rare, and hashing it takes far longer."""
     spelt = _normal(password).casefold()
     return "\n" not in spelt and f"\n{spelt}\n" in f"\n{_COMMON.read_text()}"
+
+
+def _is_of_email(password: str, email: str) -> bool:
+    address = _normal(email).casefold()
+    local_part, _, host = address.rpartition("@")
+    return _normal(password).casefold() in (address, local_part, host)
 
 
 async def hash_password(password: str) -> str:

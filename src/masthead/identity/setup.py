@@ -44,7 +44,7 @@ async def create_tenant(
     if problem:
         raise Invalid({"slug": problem})
     given = {"password": new.owner_password} if new.owner_password else {}
-    credentials = await new_credentials(given, required=caller is None)
+    credentials = await new_credentials(given, required=caller is None, email=new.owner_email)
     tenant_id = TenantId(new_id())
     async with records.unit(in_tenant(caller or system(), tenant_id)) as unit:
         owner = await unit.create(superusers, {"email": new.owner_email}, stamped=credentials)
@@ -67,7 +67,7 @@ async def create_tenant(
 
 async def create_operator(records: Records, email: str, password: str) -> str:
     """A platform operator: an administrator without a tenant."""
-    credentials = await new_credentials({"password": password}, required=True)
+    credentials = await new_credentials({"password": password}, required=True, email=email)
     async with records.unit(system()) as unit:
         if await unit.find(superusers, {"email": normal_email(email)}, limit=1):
             raise OperatorExists

@@ -422,6 +422,13 @@ class TestGuestsWhoJoin:
         assert (record["id"], record["name"], record["verified"]) == (made["id"], "Ada", True)
         assert set(record) == set(made)
 
+    async def test_the_address_is_no_password(self, tenant: TenantWorld) -> None:
+        address = self.SENT["email"]
+        sent = {**self.SENT, "password": address, "passwordConfirm": address}
+        answer = await tenant.guest.post(records_of("blog_members"), json=sent)
+        assert answer.status_code == 400
+        assert answer.json()["data"]["password"]["code"] == "validation_common_password"
+
     async def test_the_email_tells_of_a_password_that_may_be_somebody_elses(
         self, office: Office, tenant: TenantWorld
     ) -> None:

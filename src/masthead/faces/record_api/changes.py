@@ -137,7 +137,21 @@ async def values_to_update(call: Call, collection: Collection, given: dict[str, 
     if not collection.is_auth or not given.get("password"):
         return Values(given)
     await _check_may_set_password(call, collection, given)
-    return Values(given, await new_credentials(given, required=True))
+    email = await _email_of_account(call, collection)
+    return Values(given, await new_credentials(given, required=True, email=email))
+
+
+async def _email_of_account(call: Call, collection: Collection) -> str:
+    if _is_own(call, collection):
+        return call.caller.email
+    account = await call.records.find_one(
+        collection, {"id": call.record_id}, tenant_id=call.caller.tenant_id
+    )
+    return account["email"] if account else ""
+
+
+def _is_own(call: Call, collection: Collection) -> bool:
+    return call.caller.id == call.record_id and call.caller.collection == collection.name
 
 
 async def _with_text(collection: Collection, given: dict[str, Any]) -> dict[str, Any]:
@@ -155,8 +169,7 @@ async def _check_may_set_password(
     Called before the new password is hashed, because hashing is expensive.
     """
     caller = call.caller
-    is_own = caller.id == call.record_id and caller.collection == collection.name
-    if not is_own:
+    if not _is_own(call, collection):
         call.records.check_may_update(caller, collection, call.record_id)
         if not caller.is_admin:
             raise NotFound

@@ -79,7 +79,7 @@ class PasswordResets(msgspec.Struct, frozen=True):
         """Sets the given `password`, ends every session and unblocks the client's network."""
         # First, so that nothing is hashed without a valid link.
         account = await self.find(collection, tenant_id, token)
-        stamped = await new_credentials(given, required=True)
+        stamped = await new_credentials(given, required=True, email=account["email"])
         account_tenant = TenantId(account["tenant_id"])
         async with self.records.unit(system(account_tenant)) as unit:
             # Checked again inside the transaction, for two concurrent clicks.

@@ -187,7 +187,7 @@ class Account:
         try:
             await self._check_old_password(request, member, form)
             given = {name: form.get(name, "") for name in ("password", "passwordConfirm")}
-            stamped = await new_credentials(given, required=True)
+            stamped = await new_credentials(given, required=True, email=member["email"])
         except Invalid as error:
             return await self._show_refusal(request, member, "password", error.problems)
         caller = caller_of(request.tenant_id, member)

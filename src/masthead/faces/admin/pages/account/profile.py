@@ -93,7 +93,7 @@ async def change_password(request: AdminRequest) -> Answer:
             "password": form.get("new_password", ""),
             "passwordConfirm": form.get("new_again", ""),
         }
-        stamped = await new_credentials(given, required=True)
+        stamped = await new_credentials(given, required=True, email=caller.email)
     except (RateLimited, Invalid) as error:
         names = {"password": "new_password", "passwordConfirm": "new_again"}
         found = (
