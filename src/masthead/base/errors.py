@@ -143,6 +143,11 @@ class Unavailable(MastheadError):
     message = words("The service is temporarily unavailable. Try again in a moment.")
 
 
+class SweptAway(Unavailable):
+    """A file may have been removed between its storing and its record: that took longer than an
+    abandoned file stays, or the clock has jumped."""
+
+
 class DiskFull(Unavailable):
     """Nothing can be stored. What is stored can be read."""
 

@@ -23,8 +23,8 @@ from masthead.base.errors import (
     Invalid,
     NotFound,
     Problem,
+    SweptAway,
     TooLarge,
-    Unavailable,
 )
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record, file_key
@@ -63,11 +63,7 @@ class StoredFile(msgspec.Struct, frozen=True):
     async def keep(self, unit: Unit) -> None:
         """Called in the transaction whose record names the file."""
         if not await unit.cancel(self.sweep_id):
-            raise _SweptAway
-
-
-class _SweptAway(Unavailable):
-    """The upload took longer than `SWEEP_AFTER`, or the clock has jumped."""
+            raise SweptAway
 
 
 class _FileInfo(msgspec.Struct, frozen=True):
@@ -198,7 +194,7 @@ async def store_file(
         raise
 
 
-_RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict, _SweptAway)
+_RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict, SweptAway)
 
 
 async def _file_info(services: SharedServices, upload: Upload) -> _FileInfo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.faces.importers.write.exports import end_state, imported, rows
 from tests.world import RunningClock, TenantWorld, open_world
 
 from masthead.base.caller import system
-from masthead.base.errors import Conflict, NotFound
+from masthead.base.errors import Conflict, NotFound, Unavailable
 from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
@@ -22,10 +23,11 @@ from masthead.faces.importers.jobs import handlers
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Options
-from masthead.faces.importers.tasks.actions import start_task
+from masthead.faces.importers.tasks.actions import start_task, upload_export
 from masthead.faces.importers.tasks.queue import FILE_STAYS, RUN_JOB, QueuedImport, queue_import
 from masthead.faces.importers.tasks.work import GAVE_UP, ImportJob
 from masthead.service.background import Background
+from masthead.web.multipart import Upload
 
 
 def export(posts: int) -> bytes:
@@ -54,14 +56,20 @@ async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
     return await queue_import(parts.records, system(tenant.id), given)
 
 
-async def worked(tenant: TenantWorld, run: Record, *, ends: bool = False) -> Record:
-    """The run after the work of a worker that `ends` at once, or has done everything."""
+async def work(tenant: TenantWorld, *, ends: bool = False) -> None:
+    """A worker that `ends` at once, or does everything."""
     parts = tenant.world.parts
     runner = JobRunner(parts.database, handlers(parts), parts.records.clock)
     if ends:
         runner.stop()
     while await runner.run_due() and not ends:
         pass
+
+
+async def worked(tenant: TenantWorld, run: Record, *, ends: bool = False) -> Record:
+    """The run after the work of a worker."""
+    await work(tenant, ends=ends)
+    parts = tenant.world.parts
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     return found
 
@@ -156,6 +164,47 @@ async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: Tenant
     assert (found["state"], found["object_key"]) == ("failed", "")
     with pytest.raises(NotFound):
         await parts.objects.get(run["object_key"])
+
+
+async def test_no_upload_is_acknowledged_whose_file_the_sweep_has_removed(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock jumps while the bytes are stored, and a worker looks for abandoned uploads."""
+    objects = tenant.world.parts.objects
+    put = objects.put
+
+    async def put_and_sweep(*args: Any, **options: Any) -> None:
+        await put(*args, **options)
+        tenant.world.clock.advance(hours=2)
+        await work(tenant)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "put", put_and_sweep)
+        with pytest.raises(Unavailable):
+            await uploaded(tenant, export(1))
+    assert await rows(tenant, "import_runs") == []
+    assert [key async for key in objects.list_keys(tenant.id)] == []
+    run = await uploaded(tenant, export(1))
+    tenant.world.clock.advance(hours=2)
+    assert (await worked(tenant, run))["state"] == "done"
+    assert [key async for key in objects.list_keys(tenant.id)]
+    tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds())
+    await work(tenant)
+    assert await rows(tenant, "import_runs") == []
+    await work(tenant)
+    assert [key async for key in objects.list_keys(tenant.id)] == []
+
+
+async def uploaded(tenant: TenantWorld, content: bytes) -> Record:
+    """As by the form of the admin, which queues a preview."""
+    upload = Upload("file", "export.json", "application/json")
+    await upload.fill(_once(content))
+    caller = system(tenant.id)
+    return await upload_export(tenant.world.parts, caller, upload, "ghost", options=Options())
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def test_a_dry_run_leaves_only_its_report(tenant: TenantWorld) -> None:

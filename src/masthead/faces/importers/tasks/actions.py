@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from masthead.base import ids
 from masthead.base.caller import Caller
-from masthead.base.errors import Conflict, MastheadError
+from masthead.base.errors import Conflict, MastheadError, SweptAway, Unavailable
 from masthead.base.ids import TenantId
 from masthead.engine.records.access import check_id
 from masthead.engine.records.collection import Record, file_key
@@ -66,7 +66,7 @@ async def upload_export(
     run_id = ids.new_id()
     key = file_key(tenant_id, import_runs, run_id, safe_name(upload.filename))
     async with services.records.unit(caller, emit_events=False) as unit:
-        await sweep_later(unit, run_id, UNUSED_AFTER)
+        sweep_id = await sweep_later(unit, run_id, UNUSED_AFTER)
     await services.objects.put(key, upload.chunks())
     new = QueuedImport(
         platform=platform,
@@ -78,9 +78,11 @@ async def upload_export(
         dry_run=True,
     )
     try:
-        return await queue_import(services.records, caller, new)
-    except MastheadError:
-        await services.objects.delete(key)
+        return await queue_import(services.records, caller, new, sweep_id=sweep_id)
+    except MastheadError as error:
+        # After a commit without an answer the import may exist, so the file is left to the sweep.
+        if not isinstance(error, Unavailable) or isinstance(error, SweptAway):
+            await services.objects.delete(key)
         raise
 
 

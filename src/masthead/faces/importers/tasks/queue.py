@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from masthead.base import clock
 from masthead.base.caller import Caller, system
+from masthead.base.errors import SweptAway
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -47,8 +48,11 @@ class StoredOptions(Options, frozen=True, kw_only=True):
     emit_events: bool = False
 
 
-async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -> Record:
-    """Returns the run's record, which has its state and report."""
+async def queue_import(
+    records: Records, caller: Caller, wanted: QueuedImport, *, sweep_id: str = ""
+) -> Record:
+    """Returns the run's record, which has its state and report. `sweep_id`: the job that would
+    have deleted a file whose import was never recorded. Raises `SweptAway` if it has begun."""
     options = StoredOptions(
         **asdict(wanted.options), batch_size=wanted.batch_size, emit_events=wanted.emit_events
     )
@@ -64,6 +68,10 @@ async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -
     async with records.unit(caller, emit_events=False) as unit:
         run = await create_run(unit, new)
         await enqueue_task(unit, run["id"], run["task"])
+        if sweep_id:
+            if not await unit.cancel(sweep_id):
+                raise SweptAway
+            await sweep_later(unit, run["id"], FILE_STAYS)
     return run
 
 
@@ -74,10 +82,10 @@ async def enqueue_task(unit: Unit, run_id: str, task: str) -> None:
     await unit.enqueue(kind, {"run_id": run_id, "task": task})
 
 
-async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
-    """Deletes the uploaded file after this time, if nothing needs it then."""
+async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> str:
+    """Deletes the uploaded file after this time, if nothing needs it then. Returns the job's id."""
     run_at = clock.to_text(clock.from_text(unit.now) + after)
-    await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
+    return await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
 
 async def drop_file(services: SharedServices, run: Record) -> None:
