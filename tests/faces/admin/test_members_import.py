@@ -12,6 +12,7 @@ import tracemalloc
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -26,6 +27,7 @@ from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import delete_expired
 from masthead.faces.importers import jobs as import_jobs
+from masthead.faces.importers.member_csv.actions import choose_columns, chosen_columns
 from masthead.faces.importers.member_csv.collection import (
     ABANDONED_AFTER,
     MAX_PROBLEMS,
@@ -781,6 +783,29 @@ class TestTheFile:
         await worked(tenant)
         assert await imports(tenant) == []
         assert not await is_stored(tenant, run["object_key"])
+
+    async def test_one_that_is_started_while_the_old_ones_are_deleted_stays(
+        self, tenant: TenantWorld, browser: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await uploaded(browser, LIST)
+        [run] = await imports(tenant)
+        tenant.world.clock.advance(seconds=ABANDONED_AFTER.total_seconds() + 60)
+        records, owner = tenant.world.parts.records, system(tenant.id)
+        due, found_due = records.due, []
+
+        async def find_and_start(*args: Any) -> Any:
+            found = await due(*args)
+            if tenant.id in found and not found_due:
+                found_due.append(found)
+                await choose_columns(records, owner, run["id"], chosen_columns(run), start=True)
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(records, "due", find_and_start)
+            await delete_expired(records, member_imports)
+        assert found_due
+        await worked(tenant)
+        assert len(await members(tenant)) == 2
 
     async def test_a_person_can_delete_it_at_once(
         self, tenant: TenantWorld, browser: Visitor

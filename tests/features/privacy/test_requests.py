@@ -481,6 +481,32 @@ async def test_an_unconfirmed_deletion_is_cancelled(
     assert (await tenant.guest.get(records_of("posts"))).status_code == 200
 
 
+async def test_a_deletion_that_is_confirmed_while_old_ones_are_cancelled_is_done(
+    tenant: TenantWorld, owner: Account, app: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is an hour ahead, so that the request looks old, and then right again."""
+    body = (await outsider(tenant).post(DELETE, json=deletion(tenant))).json()
+    mail = await only_mail(app, tenant.id)
+    app.clock.advance(days=30, minutes=-30)
+    app.clock.advance(hours=1)
+    first, confirmed = app.parts.records.first, []
+
+    async def find_and_confirm(*args: Any, **options: Any) -> Any:
+        found = await first(*args, **options)
+        if not confirmed and body["request_id"] in (each["id"] for each in found):
+            app.clock.advance(hours=-1)
+            confirmed.append(await app.client().post(mail.link("/confirm")))
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(app.parts.records, "first", find_and_confirm)
+        await app.parts.privacy.work.sweep()
+    assert [each.status_code for each in confirmed] == [200]
+    found = await request_of(app, body["request_id"])
+    assert found["status"] == "queued"
+    assert found["confirmed_at"]
+
+
 async def test_a_members_deletion_by_header_is_the_members_to_confirm(
     tenant: TenantWorld, member: Account, owner: Account, app: World
 ) -> None:

@@ -314,6 +314,32 @@ class TestMedia:
         assert await records_in(tenant, "trash") == await records_in(tenant, "trash_items") == []
         assert (await api.post(f"{TRASH}/{item['id']}/restore")).status_code == 404
 
+    async def test_an_entry_that_is_new_again_meanwhile_stays(
+        self, tenant: TenantWorld, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The process is stopped for a while after it has found an old entry."""
+        item = await uploaded(api)
+        await api.delete(f"/api/v1/media/{item['id']}")
+        tenant.world.clock.advance(days=30)
+        records = tenant.world.parts.records
+        due, found_due = records.due, []
+
+        async def find_and_stop(*args: Any) -> Any:
+            found = await due(*args)
+            if tenant.id in found and not found_due:
+                found_due.append(found)
+                await restored(api, item["id"])
+                await api.delete(f"/api/v1/media/{item['id']}")
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(records, "due", find_and_stop)
+            await delete_expired(records)
+        assert found_due
+        await run_jobs(tenant)
+        await restored(api, item["id"])
+        assert (await tenant.guest.get(item["url"])).status_code == 200
+
     async def test_the_bytes_of_a_site_follow(
         self, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:

@@ -67,13 +67,14 @@ async def _work(collection: Collection, work: Work, tenant_id: TenantId, ids: li
 
 async def delete_expired(records: Records, collection: Collection) -> None:
     """The chore of a collection whose records have an end, `expires_at`: they are deleted without
-    events."""
+    events, if that is still their end when they are locked."""
 
     async def delete(tenant_id: TenantId, ids: list[str]) -> None:
         async with records.unit(system(tenant_id), emit_events=False) as unit:
             for each in ids:
+                found = await unit.find_one(collection, {"id": each})
                 # Another worker may have deleted it.
-                if await unit.find_one(collection, {"id": each}):
+                if found and "" < found["expires_at"] <= unit.now:
                     await unit.delete(collection, each)
 
     now = records.clock()

@@ -105,7 +105,7 @@ class PrivacyWork:
         unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
         for request in await self._find_expired(f"{unconfirmed} && grace_until <= @now"):
             with isolated("privacy.cancel", request_id=request["id"]):
-                await self._requests.close(request, "cancelled")
+                await self._requests.cancel_unconfirmed(request)
         # An archive that a crash interrupted is in no list of keys.
         await self._objects.sweep()
 

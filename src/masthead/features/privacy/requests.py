@@ -228,6 +228,16 @@ class Requests:
             await self._close(unit, request, status)
         _audit(f"privacy.{request['type']}_{status}", request)
 
+    async def cancel_unconfirmed(self, request: Record) -> None:
+        """Closes a deletion whose link nobody has opened in time."""
+        async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
+            request = await _one(unit, request["id"])
+            is_open = request["status"] == "queued" and not request["confirmed_at"]
+            if not is_open or request["grace_until"] > unit.now:
+                return
+            await self._close(unit, request, "cancelled")
+        _audit("privacy.delete_cancelled", request)
+
     async def find(self, request_id: str) -> Record | None:
         return await self._records.find_one(gdpr_requests, {"id": request_id})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.audit.collection import EMPTIED_TRASH
 from masthead.engine.audit.entries import log_action
 from masthead.engine.jobs.runner import Handler, Job
+from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal
@@ -33,8 +34,12 @@ def handlers(records: Records) -> Mapping[str, Handler]:
     return {EMPTY_JOB: empty}
 
 
+_Condition = Callable[[Record, str], bool]
+"""Whether an entry is to be deleted at this time."""
+
+
 async def delete_expired(records: Records) -> None:
-    work = partial(_delete, records)
+    work = partial(_delete, records, lambda entry, now: entry["expires_at"] <= now)
     now = records.clock()
     await work_off_due(records, trash, "expires_at", now, work=work, at_once=_AT_ONCE)
 
@@ -66,20 +71,29 @@ async def _delete_until(records: Records, tenant_id: TenantId, until: str) -> in
     while items := (
         await records.page(system(tenant_id), trash, replace(wanted, after=after))
     ).items:
-        count += await _delete(records, tenant_id, [each["id"] for each in items])
+        count += await _delete(
+            records,
+            lambda entry, _now: entry["created"] <= until,
+            tenant_id,
+            [each["id"] for each in items],
+        )
         after = (items[-1]["created"], items[-1]["id"])
     return count
 
 
-async def _delete(records: Records, tenant_id: TenantId, entry_ids: list[str]) -> int:
+async def _delete(
+    records: Records, condition: _Condition, tenant_id: TenantId, entry_ids: list[str]
+) -> int:
     """Each entry in its own transaction, with the job that deletes its files."""
     count = 0
     for entry_id in entry_ids:
         try:
             async with records.unit(system(tenant_id)) as unit:
+                if not condition(await unit.require(trash, {"id": entry_id}), unit.now):
+                    raise NotFound
                 await unit.delete(trash, entry_id)
         except NotFound:
-            # Restored or deleted meanwhile.
+            # Restored or deleted meanwhile, or restored and deleted again under the same id.
             continue
         count += 1
     return count
