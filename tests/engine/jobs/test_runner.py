@@ -115,20 +115,41 @@ async def test_the_lease_of_a_slow_job_is_renewed(world: World) -> None:
 async def test_a_worker_that_lost_its_lease_stops_the_job(world: World) -> None:
     await enqueue(world)
     second = Counted()
+    others: list[asyncio.Task[int]] = []
 
     async def outlast_the_lease() -> None:
         # As if the whole process was suspended until another worker has taken over the job.
         while not second.numbers:
             world.clock.advance(seconds=LEASE.total_seconds() + 1)
-            await runner(world, second).run_due()
+            # The first one's end does not end the second one.
+            other = asyncio.create_task(runner(world, second).run_due())
+            others.append(other)
+            await asyncio.shield(other)
         await asyncio.Event().wait()
 
     first = Counted(outlast_the_lease)
     with capture_logs() as lines:
         await asyncio.wait_for(runner(world, first, heartbeat_seconds=0.05).run_due(), 120)
+        await asyncio.gather(*others)
     assert (first.numbers, second.numbers) == ([0], [0])
     assert [line["event"] for line in lines] == ["jobs.lease_lost"]
     assert await queued(world) == []
+
+
+async def test_a_clock_that_jumps_ahead_starts_no_job_a_second_time(world: World) -> None:
+    await enqueue(world)
+    may_end = asyncio.Event()
+    slow = Counted(may_end.wait)  # type: ignore[arg-type]
+    working = runner(world, slow)
+    first = asyncio.create_task(working.run_due())
+    while not slow.numbers:
+        await asyncio.wait({first}, timeout=0.001)
+        assert not first.done()
+    world.clock.advance(hours=1)
+    assert await asyncio.wait_for(working.run_due(), 120) == 0
+    may_end.set()
+    assert await first == 1
+    assert (slow.numbers, await queued(world)) == ([0], [])
 
 
 async def test_a_worker_that_cannot_renew_its_lease_in_time_stops_the_job(world: World) -> None:
@@ -306,6 +327,21 @@ async def test_chores_run_at_the_start_and_then_periodically(world: World) -> No
     assert sorted(done) == ["broken", "broken", "broken", "sweep", "sweep"]
 
 
+async def test_chores_run_on_when_the_clock_goes_back(world: World) -> None:
+    done: list[datetime] = []
+
+    async def sweep() -> None:
+        done.append(world.clock())
+
+    world.clock.advance(hours=2)
+    working = runner(world, Counted(), chores=[Chore("sweep", timedelta(minutes=5), sweep)])
+    await working.do_chores()
+    world.clock.advance(hours=-1)
+    await working.do_chores()
+    await working.do_chores()
+    assert done == [world.clock() + timedelta(hours=1), world.clock()]
+
+
 async def test_the_service_s_own_chores_run(world: World) -> None:
     working = job_runner(world.parts)
     with capture_logs() as lines:
@@ -324,7 +360,10 @@ async def plan_of(world: World, statement: Statement) -> str:
     is_sqlite = database.name == "sqlite"
     # By default PostgreSQL scans an empty table.
     explain = "EXPLAIN QUERY PLAN " if is_sqlite else "EXPLAIN "
-    values = statement.bind({"now": clock.to_text(world.clock()), "kind": "count"})
+    running = database.list_value([])
+    values = statement.bind(
+        {"now": clock.to_text(world.clock()), "kind": "count", "running": running}
+    )
     async with database.transaction(EVERY_TENANT) as tx:
         if not is_sqlite:
             await tx.fetch(Statement("SELECT set_config('enable_seqscan', 'off', true)", (), {}))

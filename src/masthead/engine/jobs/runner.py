@@ -20,6 +20,7 @@ from masthead.base.errors import Unavailable
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.jobs.tables import jobs
+from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction
 
 LEASE = timedelta(minutes=2)
@@ -83,8 +84,7 @@ class JobRunner:
         self._chores = {chore: now() for chore in chores}
         """With the time of the next run."""
         self._heartbeat_seconds = heartbeat_seconds
-        self._running: dict[asyncio.Task[None], str] = {}
-        """With the kind of each job."""
+        self._running: dict[asyncio.Task[None], Job] = {}
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._queue = _Queue(database, tuple(handlers), now, self._stopping.is_set)
@@ -121,14 +121,17 @@ class JobRunner:
         return 0
 
     async def _start_due(self) -> list[asyncio.Task[None]]:
-        taken = Counter(self._running.values())
+        taken = Counter(job.kind for job in self._running.values())
         free = {kind: limit - taken[kind] for kind, limit in self._concurrency.items()}
-        claimed = await self._queue.claim({kind: free[kind] for kind in free if free[kind] > 0})
+        running = [job.id for job in self._running.values()]
+        claimed = await self._queue.claim(
+            {kind: free[kind] for kind in free if free[kind] > 0}, running
+        )
         return [self._start(job, lease) for job, lease in claimed]
 
     def _start(self, job: Job, lease: _Lease) -> asyncio.Task[None]:
         task = asyncio.create_task(self._run(job, lease))
-        self._running[task] = job.kind
+        self._running[task] = job
         task.add_done_callback(self._ended)
         return task
 
@@ -192,10 +195,15 @@ class JobRunner:
                 await asyncio.wait_for(self._stopping.wait(), IDLE_SECONDS)
 
     async def do_chores(self) -> None:
-        for chore, due in self._chores.items():
-            if due <= self._clock() and not self._stopping.is_set():
+        for chore in self._chores:
+            if self._is_due(chore) and not self._stopping.is_set():
                 wait = chore.every if await self._is_done(chore) else CHORE_RETRY
                 self._chores[chore] = self._clock() + wait
+
+    def _is_due(self, chore: Chore) -> bool:
+        """Also if the clock was ahead when it last ran."""
+        wait = self._chores[chore] - self._clock()
+        return not timedelta() < wait <= max(chore.every, CHORE_RETRY)
 
     async def _is_done(self, chore: Chore) -> bool:
         try:
@@ -242,7 +250,11 @@ class _Queue:
         )
         self._next = database.compile(
             sa.select(t.tenant_id, t.id, t.payload, t.attempts)
-            .where(t.kind == sa.bindparam("kind"), *due)
+            .where(
+                t.kind == sa.bindparam("kind"),
+                *due,
+                sa.not_(dialects.any_of(t.id, sa.bindparam("running"))),
+            )
             .order_by(t.run_at)
             # A literal, so that the planner does not sort a long queue.
             .limit(sa.literal_column("1"))
@@ -274,18 +286,22 @@ class _Queue:
             )
         )
 
-    async def claim(self, free_slots: Mapping[str, int]) -> list[tuple[Job, _Lease]]:
-        """Claims the longest due jobs of each kind, as many as there are free slots."""
+    async def claim(
+        self, free_slots: Mapping[str, int], running: Sequence[str]
+    ) -> list[tuple[Job, _Lease]]:
+        """Claims the longest due jobs of each kind, as many as there are free slots. `running`:
+        those of this worker, which goes on with them if a clock that jumps ends their leases."""
         now = self._clock()
         due = [kind for kind in await self._due_kinds(clock.to_text(now)) if kind in free_slots]
         if not due:
             return []
-        lease = clock.to_text(now + LEASE)
-        claimed = []
+        lease, listed = clock.to_text(now + LEASE), self._database.list_value(running)
+        claimed: list[tuple[Job, _Lease]] = []
         async with self._database.transaction(EVERY_TENANT) as tx:
             for kind in due:
                 for _ in range(free_slots[kind]):
-                    job = await self._claim_one(tx, kind, clock.to_text(now), lease)
+                    values = {"now": clock.to_text(now), "running": listed, "kind": kind}
+                    job = await self._claim_one(tx, values, lease)
                     if job is None:
                         break
                     claimed.append((job, _Lease(lease)))
@@ -296,15 +312,22 @@ class _Queue:
         (row,) = await self._database.fetch(EVERY_TENANT, *self._has_due({"now": now}))
         return [kind for kind, is_due in zip(self._kinds, row, strict=True) if is_due]
 
-    async def _claim_one(self, tx: Transaction, kind: str, now: str, lease: str) -> Job | None:
-        rows = await tx.fetch(*self._next({"kind": kind, "now": now}))
+    async def _claim_one(
+        self, tx: Transaction, wanted: Mapping[str, Any], lease: str
+    ) -> Job | None:
+        rows = await tx.fetch(*self._next(wanted))
         if not rows:
             return None
         ((tenant_id, job_id, payload, attempts),) = rows
         values = {"key_tenant": tenant_id, "key_id": job_id, "until": lease}
         await tx.execute(*self._claim(values))
         return Job(
-            TenantId(tenant_id), job_id, kind, _payload(payload), attempts + 1, self._is_stopping
+            TenantId(tenant_id),
+            job_id,
+            wanted["kind"],
+            _payload(payload),
+            attempts + 1,
+            self._is_stopping,
         )
 
     async def renew(self, job: Job, lease: _Lease) -> bool:
