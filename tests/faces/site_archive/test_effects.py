@@ -6,7 +6,7 @@ import gzip
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from tests.world import PASSWORD, MovableClock, World, open_world
 from masthead.base.caller import system
 from masthead.base.errors import Invalid, MastheadError
 from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
 from masthead.faces.site_archive import sealed_secrets
 from masthead.faces.site_archive.export import export_site
-from masthead.faces.site_archive.importing import Imported, import_site
+from masthead.faces.site_archive.importing import Imported, Overtaken, import_site
 from masthead.faces.site_archive.leftovers import Leftovers
+from masthead.faces.site_archive.new_ids import NewIds
 from masthead.faces.site_archive.sealed_secrets import ShortPassphrase, WrongPassphrase
 from masthead.features.members.unsubscribe import Unsubscribe
 from masthead.identity.limits.plans import Plan
@@ -68,8 +70,8 @@ async def stamp(world: World, tenant_id: str, collection: str, **values: Any) ->
         await unit.link_copies(registry[collection], [first | values], tuple(values))
 
 
-async def imported(world: World, file: Path, **given: str) -> tuple[Imported, Site]:
-    done = await import_site(world.parts, file, **given)  # type: ignore[arg-type]
+async def imported(world: World, file: Path, **given: Any) -> tuple[Imported, Site]:
+    done = await import_site(world.parts, file, **given)
     return done, await read_all(world, done.tenant_id)
 
 
@@ -297,4 +299,81 @@ async def test_what_a_crash_leaves_is_removed(world: World, tmp_path: Path) -> N
 
 async def stamp_life(world: World, tenant_id: str, leftovers: Leftovers) -> None:
     """The crashed process had another clock."""
-    await leftovers.show_life(TenantId(tenant_id))
+    caller = system(TenantId(tenant_id))
+    async with world.parts.records.unit(caller, emit_events=False) as unit:
+        await leftovers.show_life(unit)
+
+
+async def import_interrupted(
+    world: World, file: Path, ids: NewIds, happens: Callable[[], Awaitable[None]]
+) -> None:
+    """An import whose process is stopped when it has stored its first file."""
+    objects = world.parts.objects
+    put, have_happened = objects.put, []
+
+    async def put_and_stop(*args: Any, **options: Any) -> None:
+        await put(*args, **options)
+        if not have_happened:
+            have_happened.append(True)
+            await happens()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(objects, "put", put_and_stop)
+        with pytest.raises(Overtaken):
+            await import_site(world.parts, file, slug="late", new_ids=ids)
+    assert have_happened
+
+
+@pytest.mark.sweep
+async def test_an_import_that_was_taken_for_dead_leaves_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    """The clock jumps ahead, or the process hangs, and a worker cleans up."""
+    await new_full_site(world)
+    file = await export(world, "full", tmp_path / "site.tar")
+    leftovers = Leftovers(world.parts.records, world.parts.objects)
+    ids = NewIds()
+    [tenant_id] = {ids.of(each["id"]) for each in await tenants_named(world, "full")}
+
+    async def clean_up() -> None:
+        world.clock.advance(hours=2)
+        await leftovers.sweep()
+
+    await import_interrupted(world, file, ids, clean_up)
+    assert not await count_rows(world.parts.database, tenant_id)
+    assert not [key async for key in world.parts.objects.list_keys(tenant_id)]
+    assert not await tenants_named(world, "late")
+
+
+@pytest.mark.sweep
+async def test_an_attempt_that_was_taken_for_dead_spoils_none_that_came_after_it(
+    world: World, tmp_path: Path
+) -> None:
+    await new_full_site(world)
+    file = await export(world, "full", tmp_path / "site.tar")
+    ids, sites = NewIds(), []
+
+    async def begin_again() -> None:
+        [full] = await tenants_named(world, "full")
+        await Leftovers(world.parts.records, world.parts.objects).remove(
+            TenantId(ids.of(full["id"]))
+        )
+        done, site = await imported(world, file, slug="late", new_ids=ids)
+        sites.append((done, site, await stored_files(world, done.tenant_id)))
+
+    await import_interrupted(world, file, ids, begin_again)
+    [(done, site, files)] = sites
+    assert await read_all(world, done.tenant_id) == site
+    assert await stored_files(world, done.tenant_id) == files
+    [tenant] = await tenants_named(world, "late")
+    [original] = await tenants_named(world, "full")
+    owners = [each for each in original if original[each] and each.startswith("owner")]
+    assert all(tenant[each] for each in owners)
+
+
+async def tenants_named(world: World, slug: str) -> list[Record]:
+    return await world.parts.records.find(registry["tenants"], {"slug": slug})
+
+
+async def stored_files(world: World, tenant_id: str) -> list[str]:
+    return sorted([key async for key in world.parts.objects.list_keys(tenant_id)])

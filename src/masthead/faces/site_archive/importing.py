@@ -3,13 +3,16 @@
 The rows are written in small transactions, so that the service can go on writing. Until all of it
 is there, the site is suspended under a name of its own; the last transaction gives it its slug and
 opens it. If anything fails, all of it is removed. What a crash leaves is removed by the next import
-or by the worker (`Leftovers`).
+or by the worker (`Leftovers`). They also remove what an import has written that only seems to have
+crashed, because its process was stopped or the clock has jumped. So each transaction checks that
+the site still has the name that this attempt has given it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -25,6 +28,7 @@ from masthead.engine.records.changes import Rendering
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.decoding import engine_decoder
+from masthead.engine.records.write.unit import Unit
 from masthead.faces.site_archive.addresses import Addresses
 from masthead.faces.site_archive.adjusting import Circumstances, adjust, later_of
 from masthead.faces.site_archive.checking import (
@@ -59,6 +63,10 @@ HEARTBEAT: Final = 50
 
 class SlugTaken(MastheadError):
     """The message names the slug."""
+
+
+class Overtaken(MastheadError):
+    message = "The import was interrupted for so long that it was taken for dead. Import again."
 
 
 class Imported(msgspec.Struct):
@@ -141,7 +149,10 @@ class _Import:
         self._staged = staged
         self._secrets = secrets
         self._count = count
-        self._tables = moved_tables(self._records.registry)
+        # The site first: without its row nobody finds what a crash leaves.
+        self._tables = sorted(
+            moved_tables(self._records.registry), key=lambda each: each.name != tenants.name
+        )
         header = staged.contents.header
         origin = site_url(services.settings, given.slug)
         addresses = Addresses(header.hosts, origin, new_ids.of, staged.is_media)
@@ -151,7 +162,10 @@ class _Import:
         self._leftovers = Leftovers(self._records, self._objects)
         self._given = given
         self._imported = Imported(self._tenant_id, given.slug, staged.contents.bytes)
+        self._hidden_slug = hidden_slug()
         self._tenant: Record = {}
+        self._is_begun = False
+        """The site has its row."""
         self._batches = 0
 
     async def run(self, path: Path) -> Imported:
@@ -175,8 +189,12 @@ class _Import:
         return self._imported
 
     async def _remove(self) -> None:
+        """Not what another attempt has written since under the same ids."""
         try:
-            await self._leftovers.remove(self._tenant_id)
+            key = {"id": self._tenant_id}
+            found = await self._records.find_one(tenants, key, tenant_id=self._tenant_id)
+            if found is None or found["slug"] == self._hidden_slug:
+                await self._leftovers.remove(self._tenant_id)
         except Exception:
             # The next import or the worker removes it.
             log.exception("site.import_not_removed", tenant_id=self._tenant_id)
@@ -197,6 +215,13 @@ class _Import:
             await self._copy_rows(moved.table)
             return
         collection = moved.collection
+        if collection.name == tenants.name:
+            # Its owner is linked when it is opened.
+            relations = tuple(each.name for each in collection.relations)
+            async for page in self._all(collection):
+                await self._copy_page(collection, page, relations)
+            self._is_begun = True
+            return
         own = tuple(each.name for each in collection.relations if each.to == collection.name)
         async for page in self._all(collection):
             await self._copy_page(collection, page, own)
@@ -206,7 +231,7 @@ class _Import:
         async for page in self._all(collection):
             records = [self._moving.record(collection, each) for each in page]
             linked = [each for each in records if any(each[name] for name in own)]
-            async with self._records.unit(self._caller, emit_events=False) as unit:
+            async with self._unit() as unit:
                 await unit.link_copies(collection, linked, own)
 
     async def _copy_page(
@@ -217,7 +242,7 @@ class _Import:
         if collection.rendering is not None:
             await _render_again(collection.rendering, moved)
         records = [each for old in moved if (each := self._adjusted(collection, old))]
-        async with self._records.unit(self._caller, emit_events=False) as unit:
+        async with self._unit() as unit:
             await unit.store_copies(collection, records, unlinked=unlinked)
             for record in records:
                 for job in later_of(collection, record):
@@ -252,7 +277,7 @@ class _Import:
 
     def _hidden(self) -> Record:
         return {
-            "slug": hidden_slug(self._tenant_id),
+            "slug": self._hidden_slug,
             "status": TenantStatus.SUSPENDED.value,
             "suspension_reason": IMPORTING,
             "suspended_at": self._given.text,
@@ -267,7 +292,7 @@ class _Import:
             for each in found:
                 check_row(table, each)
             moved = [self._moving.row(str(table.name), each) for each in found]
-            async with self._records.unit(self._caller, emit_events=False) as unit:
+            async with self._unit() as unit:
                 await unit.execute_many(statement, moved)
             await self._show_life()
 
@@ -296,10 +321,11 @@ class _Import:
 
     async def _open_site(self) -> None:
         """The site appears with this transaction."""
-        names = ("slug", "status", "suspension_reason", "suspended_at", "updated")
+        relations = (each.name for each in tenants.relations)
+        names = ("slug", "status", "suspension_reason", "suspended_at", "updated", *relations)
         opened = {**self._tenant, "slug": self._given.slug}
         try:
-            async with self._records.unit(self._caller, emit_events=False) as unit:
+            async with self._unit() as unit:
                 await unit.link_copies(self._records.registry[tenants.name], [opened], names)
                 await unit.mark_identity()
         except Invalid as error:
@@ -308,7 +334,18 @@ class _Import:
     async def _show_life(self) -> None:
         self._batches += 1
         if self._batches % HEARTBEAT == 0:
-            await self._leftovers.show_life(self._tenant_id)
+            async with self._unit() as unit:
+                await self._leftovers.show_life(unit)
+
+    @asynccontextmanager
+    async def _unit(self) -> AsyncIterator[Unit]:
+        """Raises `Overtaken` if the site was removed, or belongs to another attempt."""
+        async with self._records.unit(self._caller, emit_events=False) as unit:
+            if self._is_begun:
+                found = await unit.find_one(tenants, {"id": self._tenant_id})
+                if found is None or found["slug"] != self._hidden_slug:
+                    raise Overtaken
+            yield unit
 
     async def _all(self, collection: Collection) -> AsyncIterator[list[Record]]:
         decoder = engine_decoder(collection)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from masthead.base import clock
+from masthead.base import clock, ids
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
 from masthead.features.privacy.requests import ERASE_JOB
 from masthead.features.privacy.rows import TenantRows
 from masthead.identity.tenants import TenantStatus, tenants
@@ -23,9 +24,9 @@ _AT_ONCE: Final = 20
 _HIDDEN: Final = "-importing-"
 
 
-def hidden_slug(tenant_id: TenantId) -> str:
-    """Nobody can have it: a slug begins with a letter or a digit."""
-    return f"{_HIDDEN}{tenant_id}"
+def hidden_slug() -> str:
+    """A new one for each attempt. Nobody can have it: a slug begins with a letter or a digit."""
+    return f"{_HIDDEN}{ids.new_id()}"
 
 
 class Leftovers:
@@ -48,7 +49,6 @@ class Leftovers:
         await self._objects.delete_prefix(tenant_id)
         await TenantRows(self._records.database, erase_job=ERASE_JOB).remove_site(tenant_id)
 
-    async def show_life(self, tenant_id: TenantId) -> None:
-        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-            now = {"id": tenant_id, "updated": unit.now}
-            await unit.link_copies(self._records.registry[tenants.name], [now], ("updated",))
+    async def show_life(self, unit: Unit) -> None:
+        now = {"id": unit.tenant_id, "updated": unit.now}
+        await unit.link_copies(self._records.registry[tenants.name], [now], ("updated",))
