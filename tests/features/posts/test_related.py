@@ -155,6 +155,18 @@ async def test_the_lists_of_a_turn_are_one_change_of_the_site(tenant: TenantWorl
         assert await tenant.world.parts.related.ids_of(tenant.id, each["id"]) != []
 
 
+async def test_a_clock_that_goes_back_hides_no_change(
+    world: World, tenant: TenantWorld, related: RelatedPosts
+) -> None:
+    world.clock.advance(hours=2)
+    early = await tenant.published(title="Fog", tags=["harbour"])
+    await related.refresh()
+    world.clock.advance(hours=-1)
+    late = await tenant.published(title="Rain", tags=["harbour"])
+    await related.refresh()
+    assert await related.ids_of(tenant.id, late["id"]) == [early["id"]]
+
+
 async def test_a_site_with_many_changes_does_not_hold_up_another(
     world: World, tenant: TenantWorld, other_tenant: TenantWorld, related: RelatedPosts
 ) -> None:

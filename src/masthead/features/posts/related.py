@@ -126,6 +126,10 @@ class RelatedPosts:
 
     async def _refresh_site(self, mark: Mark, until: float) -> None:
         caller, now = system(mark.tenant_id), self._records.clock()
+        latest = clock.to_text(now - _LATE)
+        if mark.updated > clock.to_text(now):
+            # The clock has gone back: what changes from now on comes before the mark.
+            mark = msgspec.structs.replace(mark, updated=latest, post_id="")
         after = (mark.updated, mark.post_id) if mark.updated else None
         wanted = ListRequest(
             per_page=_BATCH, sort="updated", after=after, names=_FIELDS, skip_total=True
@@ -141,7 +145,7 @@ class RelatedPosts:
             await self._write(turn)
         if done == len(found) < _BATCH:
             # What is committed late is looked at again with the next change of the site.
-            place = (max(mark.updated, clock.to_text(now - _LATE)), "")
+            place = (max(mark.updated, latest), "")
             version = mark.version + bool(turn.changed)
             self._turns.pop(mark.tenant_id, None)
         else:
