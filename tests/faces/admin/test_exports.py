@@ -20,6 +20,7 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
+from tests.engine.jobs.claims import claimed
 from tests.engine.jobs.workers import forked_workers
 from tests.faces.admin.visitor import OWN, Visitor, staff, token_in, visitor
 from tests.faces.site_export.filled import fill
@@ -29,7 +30,7 @@ from tests.outside.mail.test_mailed_links import links_in
 from tests.world import RunningClock, TenantWorld, World, open_world, records_of
 
 from masthead.base.caller import Caller, Kind, system
-from masthead.engine.jobs.runner import LEASE, RETRY_SECONDS, Job, JobRunner
+from masthead.engine.jobs.runner import LEASE, RETRY_SECONDS, JobRunner
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE, read_flash
 from masthead.faces.importers.platforms.exports import open_export
@@ -457,7 +458,7 @@ class TestKilledWorker:
 
     async def run_attempt(self, tenant: TenantWorld, export: Record, number: int = 1) -> None:
         parts = tenant.world.parts
-        job = Job(tenant.id, "x", MAKE_JOB, {"id": export["id"]}, number)
+        job = await claimed(tenant, MAKE_JOB, {"id": export["id"]}, number)
         await parts.site_exports.handlers()[MAKE_JOB](job)
 
     async def run_other_jobs(self, tenant: TenantWorld) -> None:

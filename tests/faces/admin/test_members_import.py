@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.engine.jobs.claims import claimed
 from tests.faces.admin.visitor import OWN, Visitor, staff
 from tests.faces.importers.write.exports import rows as table_rows
 from tests.world import TenantWorld
@@ -23,7 +24,7 @@ from tests.world import TenantWorld
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
 from masthead.engine.audit.collection import audit_log
-from masthead.engine.jobs.runner import Job, JobRunner
+from masthead.engine.jobs.runner import JobRunner
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import delete_expired
 from masthead.faces.importers import jobs as import_jobs
@@ -645,7 +646,7 @@ async def work_on(
     """A worker that has claimed the job of the tenant's only import."""
     [run] = await imports(tenant)
     parts = tenant.world.parts
-    job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1, is_stopping)
+    job = await claimed(tenant, MEMBERS_JOB, {"import_id": run["id"]}, 1, is_stopping)
     return MemberImport(parts.records, parts.objects, job)
 
 

@@ -1,9 +1,12 @@
 """A long task: a job that works on a record while a person waits. The record says how far it is and
-how it has ended."""
+how it has ended. Only the newest attempt writes: a worker that was stopped for an hour finds in its
+next transaction that another one has the job."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
 from masthead.base.caller import system
@@ -83,15 +86,27 @@ class LongTask(ABC):
         await self.end("failed", error=reason[:1000])
 
     async def end(self, state: str, **stamped: Any) -> None:
-        async with self.records.unit(system(self.tenant_id), emit_events=False) as unit:
+        async with self.unit() as unit:
             stamped |= {self.state: state, "finished_at": unit.now}
             record = await unit.update(self.collection, self.id, {}, stamped=stamped)
             await self.ended(unit, record)
 
     async def stamp(self, **values: Any) -> None:
         """Raises `NotFound` when the person has cancelled the task, which ends it."""
-        async with self.records.unit(system(self.tenant_id), emit_events=False) as unit:
+        async with self.unit() as unit:
             await unit.update(self.collection, self.id, {}, stamped=values)
+
+    @asynccontextmanager
+    async def unit(self) -> AsyncIterator[Unit]:
+        """A transaction of this attempt. Raises `Stopped` if it is not the newest."""
+        async with self.records.unit(system(self.tenant_id), emit_events=False) as unit:
+            await self.require_turn(unit)
+            yield unit
+
+    async def require_turn(self, unit: Unit) -> None:
+        # What the cleaner ends has no job any more.
+        if self.job.id and not await unit.has_turn(self.job.id, self.job.attempts):
+            raise Stopped
 
     async def find(self) -> Record | None:
         key = {"id": self.id}

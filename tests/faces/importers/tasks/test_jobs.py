@@ -6,16 +6,18 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.jobs.claims import claimed, take
 from tests.faces.importers.write.exports import end_state, imported, rows
 from tests.world import RunningClock, TenantWorld, open_world
 
 from masthead.base.caller import system
 from masthead.base.errors import Conflict, NotFound, Unavailable
-from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner
+from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner, Stopped
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
 from masthead.faces.importers.files.work_folder import delete_abandoned
@@ -107,6 +109,44 @@ async def test_a_run_that_is_over_is_not_run_again(tenant: TenantWorld) -> None:
     assert await worked(tenant, run) == run
 
 
+async def test_a_worker_that_was_stopped_for_long_writes_nothing_more(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process hangs between two batches, until another one has the job."""
+    run = await queued(tenant, export(9), batch_size=2)
+    batches = 0
+
+    def is_stopped() -> bool:
+        nonlocal batches
+        batches += 1
+        return False
+
+    job = await claimed(tenant, RUN_JOB, {"run_id": run["id"], "task": IMPORT}, 1, is_stopped)
+
+    records = tenant.world.parts.records
+    unit, taken = records.unit, []
+
+    @asynccontextmanager
+    async def hanging(*args: Any, **options: Any) -> AsyncIterator[Any]:
+        if batches == 2 and not taken:
+            taken.append(True)
+            await take(tenant, job, 2)
+        async with unit(*args, **options) as opened:
+            yield opened
+
+    stopped = ImportJob(tenant.world.parts, job)
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "unit", hanging)
+        with pytest.raises(Stopped):
+            await stopped.run()
+    assert len(await rows(tenant, "posts")) == 4
+    done = await worked(tenant, run)
+    assert read_report(done["report"]).posts.imported == 9
+    with pytest.raises(Stopped):
+        await stopped.fail(done, "Too late.")
+    assert await worked(tenant, run) == done
+
+
 async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(tenant: TenantWorld) -> None:
     run = await queued(tenant, export(9), batch_size=2)
     halted = await worked(tenant, run, ends=True)
@@ -120,7 +160,7 @@ async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(tenant: Tena
 async def done_by(tenant: TenantWorld, run: Record, task: str, attempts: int) -> Record:
     """The run after one attempt of a job."""
     parts = tenant.world.parts
-    job = Job(tenant.id, "x", RUN_JOB, {"run_id": run["id"], "task": task}, attempts)
+    job = await claimed(tenant, RUN_JOB, {"run_id": run["id"], "task": task}, attempts)
     await handlers(parts)[RUN_JOB](job)
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     return found
@@ -285,7 +325,7 @@ async def test_a_worker_that_starts_deletes_the_copies_of_one_that_was_killed(
         return False
 
     payload = {"run_id": run["id"], "task": "import"}
-    job = Job(tenant.id, "x", RUN_JOB, payload, 1, start_another_worker)
+    job = await claimed(tenant, RUN_JOB, payload, 1, start_another_worker)
     await ImportJob(world.parts, job).run()
     [copy] = used
     assert list(folder.iterdir()) == []

@@ -192,6 +192,7 @@ class WriteStatements:
         self.change = database.compile(sa.insert(record_changes))
         self.job = database.compile(sa.insert(jobs))
         self.unstarted_job = database.compile(_delete_unstarted_job())
+        self.attempts = database.compile(_attempts())
         self.listed_totals = database.compile(listed_totals())
 
     def insert(self, collection: Collection) -> Statement:
@@ -356,6 +357,14 @@ def _delete_unstarted_job() -> sa.Delete:
         j.tenant_id == sa.bindparam("tenant", required=True),
         j.id == sa.bindparam("id", required=True),
         j.attempts == 0,
+    )
+
+
+def _attempts() -> sa.Select[Any]:
+    j = jobs.c
+    return sa.select(j.attempts).where(
+        j.tenant_id == sa.bindparam("tenant", required=True),
+        j.id == sa.bindparam("id", required=True),
     )
 
 

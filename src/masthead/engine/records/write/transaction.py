@@ -87,6 +87,13 @@ class TenantTransaction:
         key = {"tenant": self.tenant_id, "id": job_id}
         return bool(await self.execute(self.context.statements.unstarted_job, key))
 
+    async def has_turn(self, job_id: str, attempt: int) -> bool:
+        """False once another worker has had the job, because this one was stopped for longer than
+        its lease or the clock has jumped. The next attempt waits for this transaction."""
+        key = {"tenant": self.tenant_id, "id": job_id}
+        rows = await self.fetch(self.context.statements.attempts, key)
+        return bool(rows) and rows[0][0] == attempt
+
     async def fetch(self, statement: Statement, values: Values) -> list[Row]:
         """Reads a capability's own tables in this change's transaction."""
         return await self._tx.fetch(statement, _bound(statement, values))

@@ -58,7 +58,7 @@ class ImportJob(LongTask):
         super().__init__(services.records, job)
         self._services = services
         self._retry_delays = retry_delays
-        self._log = RunLog(services.records, job.tenant_id, self.id)
+        self._log = RunLog(services.records, job.tenant_id, self.id, self.require_turn)
 
     async def find(self) -> Record | None:
         """None for a job that was interrupted after its task had ended: it finds the next one,

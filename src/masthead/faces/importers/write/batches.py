@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from masthead.base.errors import Invalid, Unavailable
 from masthead.base.logs import log
+from masthead.engine.jobs.runner import Stopped
 from masthead.engine.records.changes import PreparedTexts
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.report import Outcome, Result
@@ -60,7 +61,7 @@ class Batches(ABC, Generic[Given, State]):
     ) -> list[Outcome]:
         try:
             return await self._write_batch(entries, save_progress)
-        except Unavailable:
+        except (Unavailable, Stopped):
             raise
         # One of the three broad edges, an importer's row: the item that fails the batch is found
         # below, and the others are written without it.
@@ -79,7 +80,7 @@ class Batches(ABC, Generic[Given, State]):
 
         try:
             return await self._write_batch([entry], save_all)
-        except Unavailable:
+        except (Unavailable, Stopped):
             raise
         except Exception as error:
             assert not isinstance(entry, Skipped)

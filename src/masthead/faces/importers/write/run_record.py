@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -43,14 +43,25 @@ class NewRun(Struct, frozen=True):
     file_size: int = 0
 
 
+async def _always(_unit: Unit) -> None:
+    """A shell runs one import at a time."""
+
+
 class RunLog:
     """Updates the record of one run. Without a `run_id`, as in a dry run from a shell, it stores
-    nothing."""
+    nothing. `require_turn` raises in each transaction if another worker has the run by now."""
 
     _next_save = 0.0
 
-    def __init__(self, records: Records, tenant_id: TenantId, run_id: str = "") -> None:
+    def __init__(
+        self,
+        records: Records,
+        tenant_id: TenantId,
+        run_id: str = "",
+        require_turn: Callable[[Unit], Awaitable[None]] = _always,
+    ) -> None:
         self.run_id = run_id
+        self._require_turn = require_turn
         self._records = records
         self._tenant_id = tenant_id
 
@@ -59,6 +70,7 @@ class RunLog:
         if not self.run_id:
             return None
         async with self._unit() as unit:
+            await self._require_turn(unit)
             (run,) = await unit.find(import_runs, {"id": self.run_id}, limit=1)
             started = run["started_at"] or clock.to_text(self._records.clock())
             stamped = {"state": RUNNING, "started_at": started, "error": ""}
@@ -87,6 +99,7 @@ class RunLog:
     async def save(self, unit: Unit, report: Report) -> None:
         """Commits together with the batch, which the report counts already."""
         if self.run_id:
+            await self._require_turn(unit)
             stamped = {"report": report.stored()}
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
 
@@ -109,6 +122,7 @@ class RunLog:
             return
         stamped |= {"state": state, "finished_at": clock.to_text(self._records.clock())}
         async with self._unit() as unit:
+            await self._require_turn(unit)
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
 
     def _unit(self) -> Any:
