@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -14,24 +14,18 @@ from typing import Any
 import sqlalchemy as sa
 from tests.faults.installation import Installation, last_errors
 from tests.faults.load import Load
+from tests.whole import deep_check
 
 from masthead.base import clock
 from masthead.engine.events.outbox import events
 from masthead.engine.jobs.tables import jobs
-from masthead.service.deep_check.faults import Look
-from masthead.service.deep_check.progress_file import Progress
-from masthead.service.deep_check.run import DeepCheck
 from masthead.service.schema import tables
-from masthead.service.services import build
 from masthead.storage.database import EVERY_TENANT
-from masthead.storage.snapshot import open_snapshots
 from masthead.storage.urls import sqlite_path
 
 SETTLE_SECONDS = 90
 LEASES = timedelta(minutes=3)
 """Longer than any lease: what a killed process had claimed is free again."""
-LATER = timedelta(days=2)
-"""Files are orphans only when they are a day old."""
 
 
 @dataclass
@@ -185,20 +179,11 @@ async def _check_mailings(site: Installation, load: Load, found: Found) -> None:
 async def _check_deeply(site: Installation, found: Found) -> None:
     """Checks what `masthead doctor --deep` checks: counters, lists, relations, files,
     orphans, deliveries."""
-    parts = await build(site.world.parts.settings, lambda: site.clock() + LATER)
-    try:
-        async with AsyncExitStack() as stack:
-            snapshots = await stack.enter_async_context(open_snapshots(parts.settings.database_url))
-            progress = Progress(repairs=False, of_tenant="")
-            check_all = DeepCheck(
-                Look(parts, snapshots), progress, False, lambda *_: None, lambda _: None
-            )
-            done = await check_all.run("")
-    finally:
-        await parts.close()
+    settings = site.world.parts.settings
+    done = await deep_check(settings, site.clock)
     found.records += sum(done.checked.values())
     found.losses += [str(each) for each in done.faults]
-    path = sqlite_path(parts.settings.database_url)
+    path = sqlite_path(settings.database_url)
     if path is not None:
         with closing(sqlite3.connect(path)) as connection:
             for pragma in ("integrity_check", "foreign_key_check"):
