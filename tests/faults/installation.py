@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+from tests.faces.admin.visitor import OWN
 from tests.faults.service import OFFSET, MovedClock
 from tests.faults.toxics import Proxy
 from tests.features.payments.processor import SECRET
@@ -45,6 +46,8 @@ class Installation:
     members: list[str]
     receiver: Receiver
     postbox: Postbox
+    authority: Authority
+    """Its certificates are trusted."""
     url: str = ""
     _process: subprocess.Popen[str] | None = None
     log: Path = field(init=False)
@@ -59,6 +62,12 @@ class Installation:
     def client(self) -> httpx.AsyncClient:
         headers = {"Host": self.host, "Authorization": f"Bearer {self.key}"}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60)
+
+    def browser(self, token: str = "") -> httpx.AsyncClient:
+        """With cookies of its own; signed in with the token of a session."""
+        cookies = {"pb_auth": token} if token else {}
+        headers = {"Host": self.host, **OWN}
+        return httpx.AsyncClient(base_url=self.url, headers=headers, cookies=cookies, timeout=60)
 
     def start(self) -> None:
         with self.log.open("a") as log:
@@ -145,7 +154,7 @@ async def installed(
             **(through or {}),
         }
         try:
-            site = await _new_site(world, folder, process, receiver, postbox)
+            site = await _new_site(world, folder, process, receiver, postbox, authority=authority)
             try:
                 yield site
             finally:
@@ -160,6 +169,8 @@ async def _new_site(
     environ: dict[str, str],
     receiver: Receiver,
     postbox: Postbox,
+    *,
+    authority: Authority,
 ) -> Installation:
     tenant = await world.new_tenant("coast", plan="enterprise")
     await tenant.settings(member_payment_webhook_secret=SECRET)
@@ -176,7 +187,16 @@ async def _new_site(
         stamped={"secret": "whsec_" + "a" * 40},
     )
     return Installation(
-        folder, environ, world, tenant, key, owner.token, members, receiver, postbox
+        folder,
+        environ,
+        world,
+        tenant,
+        key,
+        owner.token,
+        members,
+        receiver,
+        postbox,
+        authority,
     )
 
 

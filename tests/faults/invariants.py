@@ -152,6 +152,9 @@ async def _check_payers(site: Installation, load: Load, found: Found) -> None:
     paid = Counter(email for email, tier in rows if tier == "paid")
     for email in load.ledger.payers:
         found.expect(paid[email] == 1, f"{email} has paid and is {paid[email]} paid members")
+    there = Counter(email for email, _ in rows)
+    for email in load.ledger.joined:
+        found.expect(there[email] == 1, f"{email} has joined and is {there[email]} members")
 
 
 async def _check_mailings(site: Installation, load: Load, found: Found) -> None:

@@ -51,6 +51,8 @@ class Ledger:
     deleted_files: set[str] = field(default_factory=set)
     doubtful_files: set[str] = field(default_factory=set)
     payers: set[str] = field(default_factory=set)
+    joined: set[str] = field(default_factory=set)
+    """Addresses of readers who were signed in by the provider."""
     mailings: set[str] = field(default_factory=set)
     exports: int = 0
     views: int = 0
@@ -73,6 +75,7 @@ class Load:
         self.latencies: list[float] = []
         self.clock_jumps = False
         """Signatures and proofs may be too old, or from the future, when they come."""
+        self.paths = PATHS
         self._names = 0
         self._clients: list[httpx.AsyncClient] = []
         self._seed = seed
@@ -84,7 +87,7 @@ class Load:
         way: the caller ends them with `finish`."""
         client = self.site.client()
         self._clients.append(client)
-        tasks = [asyncio.create_task(self._repeat(path, client)) for path in paths or PATHS]
+        tasks = [asyncio.create_task(self._repeat(path, client)) for path in paths or self.paths]
         goal = self.ledger.acknowledged + acknowledged
         while self.ledger.acknowledged < goal and not any(task.done() for task in tasks):
             self.grown.clear()

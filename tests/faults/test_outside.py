@@ -1,6 +1,6 @@
-"""The mail server, the bucket, Redis and PostgreSQL are down, slow, cut off and answer garbage
-while everything is written: the service answers what is documented, and does the rest once they are
-back."""
+"""The mail server, the bucket, Redis, PostgreSQL and the sign-in provider are down, slow, cut off
+and answer garbage while everything is written: the service answers what is documented, and does the
+rest once they are back."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ import pytest
 from tests.databases import fresh_postgres_url, fresh_sqlite_url
 from tests.faults.installation import Installation, installed
 from tests.faults.invariants import check, settle
-from tests.faults.load import Load
+from tests.faults.load import PATHS, Load
 from tests.faults.report import note
+from tests.faults.sign_in_load import add_provider, signing_in
 from tests.faults.toxics import Proxy, Toxic, cut, garbage, reset, silence, slow, slow_close
+from tests.features.single_sign_on.provider import Provider
 from tests.object_stores import S3Server
 from tests.redis_server import redis_url
+
+from masthead.features.single_sign_on.discovery import AFTER_FAILURE, FRESH
 
 TOXICS: Mapping[str, Toxic | None] = {
     "down": None,
@@ -39,10 +43,7 @@ async def suffer(
     tasks = await load.until(10)
     for name in toxics:
         for proxy in proxies:
-            if name == "down":
-                proxy.refuse()
-            else:
-                proxy.toxic = TOXICS[name]
+            toxify(proxy, name)
         await bitten(proxies)
         await asyncio.sleep(seconds)
         for proxy in proxies:
@@ -55,6 +56,13 @@ async def suffer(
     await load.finish(tasks)
     await settle(site)
     assert site.is_running
+
+
+def toxify(proxy: Proxy, name: str) -> None:
+    if name == "down":
+        proxy.refuse()
+    else:
+        proxy.toxic = TOXICS[name]
 
 
 async def bitten(proxies: list[Proxy]) -> None:
@@ -90,6 +98,51 @@ async def test_redis_fails(tmp_path: Path) -> None:
             "MASTHEAD_RATE_LIMITS": "a",
         }
         await fail("Redis", tmp_path, proxy, through)
+
+
+@pytest.mark.sweep
+async def test_the_sign_in_provider_fails(tmp_path: Path) -> None:
+    url = fresh_sqlite_url(tmp_path)
+    async with (
+        Proxy("127.0.0.1", 1) as proxy,
+        installed(url, tmp_path) as site,
+        Provider(site.authority, site.clock) as provider,
+    ):
+        # Everyone knows it by the address of the proxy.
+        proxy.target_port, provider.receiver.port = provider.receiver.port, proxy.port
+        await add_provider(site, provider.issuer)
+        site.start()
+        load = Load(site, random.randrange(2**32))
+        load.clock_jumps = True
+        load.paths = (*PATHS, signing_in(provider))
+        tasks = await load.until(10)
+        ahead = 0.0
+        for name in TOXICS:
+            await more_joined(load)
+            toxify(proxy, name)
+            # What it says of itself is asked for again.
+            ahead += FRESH.total_seconds() + 1
+            site.move_clock(ahead)
+            await bitten([proxy])
+            await asyncio.sleep(SECONDS)
+            proxy.heal()
+            ahead += AFTER_FAILURE.total_seconds() + 1
+            site.move_clock(ahead)
+        await more_joined(load)
+        await load.finish(tasks)
+        await settle(site)
+        assert site.is_running
+        assert load.ledger.answers["member 422"]
+        found = await check(site, load)
+        note(f"sign-in provider: {', '.join(TOXICS)}", "sqlite", len(TOXICS), load, found)
+    assert found.losses == []
+
+
+async def more_joined(load: Load) -> None:
+    before = len(load.ledger.joined)
+    async with asyncio.timeout(100):
+        while len(load.ledger.joined) == before:
+            await asyncio.sleep(0.02)
 
 
 async def fail(
