@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.plurals import get_plural
 from jinja2 import Environment, nodes
-from tests.catalogs.checks import against_glossary, glossary, malformed
-from tests.catalogs.extraction import SOURCE, stored_catalog
+from tests.catalogs.checks import against_glossary, glossary, malformed, missing
+from tests.catalogs.extraction import CATALOG_LANGUAGES, SOURCE, source_catalog, stored_catalog
 
 from masthead.base.languages.translators import CATALOGS, LANGUAGES, translator_of
 
 TRANSLATED = LANGUAGES[1:]
+OF_LANGUAGES = [
+    (name, language)
+    for name, languages in CATALOG_LANGUAGES.items()
+    for language in languages
+    if language != "en"
+]
 TEMPLATES = sorted(
     path
     for folder in (
@@ -41,16 +49,37 @@ NO_WORDS = {
 LATIN = re.compile(r"[A-Za-z]{2,}")
 
 
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_translations_have_the_placeholders_and_tags_of_the_source(language: str) -> None:
-    assert list(malformed(stored_catalog(language))) == []
+@pytest.mark.parametrize("name", CATALOG_LANGUAGES)
+def test_the_english_catalog_has_the_words_of_the_source(name: str) -> None:
+    """If this fails, run `make catalogs` and translate the new words."""
+    stored, source = (_keys(each) for each in (stored_catalog("en", name), source_catalog(name)))
+    assert (source - stored, stored - source) == (set(), set())
 
 
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_translations_have_the_words_of_the_glossary(language: str) -> None:
-    catalog = stored_catalog(language)
-    if any(each.string for each in catalog if each.id and any(each.string)):
-        assert list(against_glossary(language, catalog)) == []
+def _keys(catalog: Catalog) -> set[tuple[Any, Any]]:
+    return {(each.id, each.context) for each in catalog if each.id}
+
+
+@pytest.mark.parametrize(("name", "language"), OF_LANGUAGES)
+def test_every_catalog_is_complete(name: str, language: str) -> None:
+    """Every message of the English one, in as many forms as the language has for numbers."""
+    catalog = stored_catalog(language, name)
+    assert list(missing(catalog, stored_catalog("en", name))) == []
+    assert (catalog.num_plurals, catalog.plural_expr) == get_plural(language)
+    forms = {len(each.string) for each in catalog if each.id and each.pluralizable}
+    assert forms == {catalog.num_plurals}
+
+
+@pytest.mark.parametrize(("name", "language"), OF_LANGUAGES)
+def test_translations_have_the_placeholders_and_tags_of_the_source(
+    name: str, language: str
+) -> None:
+    assert list(malformed(stored_catalog(language, name))) == []
+
+
+@pytest.mark.parametrize(("name", "language"), OF_LANGUAGES)
+def test_translations_have_the_words_of_the_glossary(name: str, language: str) -> None:
+    assert list(against_glossary(language, stored_catalog(language, name))) == []
 
 
 def test_every_glossary_explains_the_same_words() -> None:
