@@ -69,16 +69,16 @@ cluster-test: $(VENV)/.installed-test
 	$(BIN)/pytest -n 0 -s tests/cluster/ten_minutes.py
 
 lint: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
-	$(BIN)/ruff format --check src tests bench release
-	$(BIN)/ruff check src tests bench release
+	$(BIN)/ruff format --check src tests bench release docs
+	$(BIN)/ruff check src tests bench release docs
 	$(BIN)/djangofmt --check src
 	$(NODE_TOOL) run --silent check-styles
 	$(NODE_TOOL) run --silent check-scripts
 	$(BIN)/mypy
 
 format: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
-	$(BIN)/ruff format src tests bench release
-	$(BIN)/ruff check --fix src tests bench release
+	$(BIN)/ruff format src tests bench release docs
+	$(BIN)/ruff check --fix src tests bench release docs
 	$(BIN)/djangofmt src
 	$(NODE_TOOL) run --silent format-styles
 
