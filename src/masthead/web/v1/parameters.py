@@ -116,7 +116,7 @@ def read_query(
     query_string: bytes, declared: Sequence[Parameter]
 ) -> tuple[dict[str, Any], list[str]]:
     """All declared parameters, defaults filled in, and the names of those that have no effect."""
-    if not query_string:
+    if not query_string and not any(each.required for each in declared):
         return {each.name: each.default for each in declared}, []
     given = parse_query_string(query_string, "latin-1")
     effective = {each.name for each in declared if each.ignored_with not in given}
