@@ -36,7 +36,8 @@ _NOT_OURS = (
     *("faces/admin/editor/", "features/ai/prompts/", "service/"),
     "faces/admin/templates/operator/components.html",
 )
-CATALOG_LANGUAGES = {SITE: LANGUAGES, ADMIN: tuple(ADMIN_LANGUAGES)}
+CATALOG_LANGUAGES = {SITE: LANGUAGES[1:], ADMIN: tuple(ADMIN_LANGUAGES)[1:]}
+"""English, the first of them, is the language of the source."""
 _DATES = re.compile(
     r'^"(?:POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team|'
     r"Report-Msgid-Bugs-To|Generated-By|Project-Id-Version).*\n",
@@ -47,7 +48,7 @@ _DATES = re.compile(
 def source_catalog(name: str = SITE) -> Catalog:
     """All words of the site and its emails, or those that only the staff see, in the order of the
     files."""
-    catalog = Catalog(locale="en", header_comment="# English, the language of the source.")
+    catalog = Catalog(locale="en")
     if name == SITE:
         found = [each for each in _found(KEYWORDS) if not each[0].startswith(_ADMIN)]
     else:
@@ -117,10 +118,9 @@ def update() -> None:
     for name, languages in CATALOG_LANGUAGES.items():
         source = source_catalog(name)
         for language in languages:
-            catalog = source if language == "en" else stored_catalog(language, name)
-            if language != "en":
-                catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
-                catalog.header_comment = ""
+            catalog = stored_catalog(language, name)
+            catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
+            catalog.header_comment = ""
             path = path_of(language, name)
             path.parent.mkdir(exist_ok=True)
             path.write_text(text_of(catalog), encoding="utf-8")

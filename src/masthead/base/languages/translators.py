@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from gettext import GNUTranslations
 
 LANGUAGES: Final = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "ar")
-"""Those with a catalog."""
+"""English is in the source; each of the others has a catalog."""
 CATALOGS: Final = Path(__file__).parent / "catalogs"
 SITE: Final = "site"
 """The catalog of the words that readers see, on the site and in emails."""
 ADMIN: Final = "admin"
 """The catalog of the words that only the staff see."""
 ADMIN_LANGUAGES: Final = {"en": "English", "de": "Deutsch"}
-"""Those with a catalog for the staff, and their own names."""
+"""Those of the staff's words, and their own names."""
 _RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
 
 
