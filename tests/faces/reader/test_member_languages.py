@@ -60,3 +60,19 @@ async def test_a_member_changes_the_language(site: TenantWorld) -> None:
     await site.settings(language="fr", languages=["de"])
     assert '<html lang="fr"' in (await reader.open("/")).text
     assert '<html lang="de"' in (await reader.open("/member/account")).text
+
+
+async def test_emails_about_a_members_data_are_in_their_language(
+    office: Office, site: TenantWorld
+) -> None:
+    await site.settings(language="de", languages=["fr"])
+    reader, member = await signed_in(site, language="fr")
+    await reader.open("/fr/member/account")
+    await reader.send("/fr/member/account/export")
+    await reader.open("/fr/member/delete")
+    await reader.send("/fr/member/delete", phrase="DELETE MY DATA")
+    subjects = await mails_to(office, member.email)
+    assert sorted(subjects) == [
+        "Suppression prévue : vos données sur Tideline",
+        "Vos données de Tideline sont prêtes",
+    ]

@@ -1,9 +1,18 @@
-"""A post of a site with several languages goes to the members who read its language."""
+"""On a site with several languages, a post goes to the members who read its language; a digest and
+a welcome email are in the language of each."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.features.mailings.conftest import Press
 from tests.features.mailings.test_digests import body, go_to, run, turn_on
+from tests.features.mailings.test_welcome import join
+from tests.features.mailings.test_welcome import turn_on as welcome
+
+from masthead.features.mailings import letter_parts
+from masthead.features.mailings.letter_parts import draw_parts
 
 HTML = "<p>La tour est debout.</p>"
 
@@ -35,15 +44,91 @@ async def test_a_site_with_one_language_has_no_such_groups(press: Press) -> None
     assert sorted(press.addresses) == ["fr0@example.com", "none0@example.com"]
 
 
-async def test_a_digest_has_the_posts_of_all_languages(press: Press) -> None:
-    await press.tenant.settings(language="de", languages=["fr"])
-    await press.readers(1)
+async def test_a_digest_is_in_the_language_of_its_reader(press: Press) -> None:
+    await press.tenant.settings(language="de", languages=["fr", "ar"], site_name="Hafen")
+    for language in ("de", "fr", "ar", "es"):
+        await press.readers(2, language, language=language)
     due = (await turn_on(press))["digest_at"]
+    await press.tenant.published(title="Turm", excerpt="Er steht.")
     await press.tenant.published(title="Phare", language="fr")
-    await press.tenant.published(title="Turm")
     go_to(press, due)
     await run(press)
-    [letter] = press.postbox.letters
-    text = body(letter)
-    assert "/fr/posts/phare" in text
-    assert "/posts/turm" in text
+    assert len(press.postbox.letters) == 8
+    got = {each["To"]: each for each in press.postbox.letters}
+    for language, subject, unsubscribe in (
+        ("de", "Diese Woche in coast", "Abbestellen"),
+        ("es", "Diese Woche in coast", "Abbestellen"),
+        ("fr", "Cette semaine dans coast", "Se désabonner"),
+        ("ar", "هذا الأسبوع في coast", "إلغاء الاشتراك"),
+    ):
+        for number in (0, 1):
+            letter = got[f"{language}{number}@example.com"]
+            assert letter["Subject"] == subject
+            assert unsubscribe in body(letter)
+            assert "/fr/posts/phare" in body(letter)
+            spoken = "de" if language == "es" else language
+            assert f'<html lang="{spoken}"' in body(letter, "html")
+    french, arabic = (body(got[f"{each}0@example.com"], "html") for each in ("fr", "ar"))
+    assert french.index("Phare") < french.index("Turm")
+    assert '<div dir="ltr" lang="de"' in french
+    assert 'dir="rtl"' in arabic
+
+
+async def test_of_a_post_and_its_translation_a_digest_has_one(press: Press) -> None:
+    await press.tenant.settings(language="de", languages=["fr"])
+    for language in ("de", "fr"):
+        await press.readers(1, language, language=language)
+    due = (await turn_on(press))["digest_at"]
+    address = f"http://{press.tenant.host}/fr/posts/phare"
+    await press.tenant.published(
+        title="Turm", slug="turm", translations=[{"language": "fr", "url": address}]
+    )
+    german = [{"language": "de", "url": "/posts/turm"}]
+    await press.tenant.published(title="Phare", slug="phare", language="fr", translations=german)
+    go_to(press, due)
+    await run(press)
+    got = {each["To"]: body(each) for each in press.postbox.letters}
+    assert "/fr/posts/phare" in got["fr0@example.com"]
+    assert "/posts/turm" not in got["fr0@example.com"]
+    assert "/posts/turm" in got["de0@example.com"]
+    assert "/posts/phare" not in got["de0@example.com"]
+
+
+async def test_the_words_of_a_digest_are_drawn_once_for_each_language(
+    press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await press.tenant.settings(language="de", languages=["fr", "ar"])
+    for language in ("de", "fr"):
+        await press.readers(5, language, language=language)
+    due = (await turn_on(press))["digest_at"]
+    await press.tenant.published(title="Turm")
+    go_to(press, due)
+    drawn = []
+
+    def parts(subject: str, *given: Any, **named: Any) -> tuple[str, str]:
+        drawn.append(subject)
+        return draw_parts(subject, *given, **named)
+
+    monkeypatch.setattr(letter_parts, "draw_parts", parts)
+    await run(press)
+    assert len(press.postbox.letters) == 10
+    # German for free and for paid members; French for the free ones; nobody reads Arabic.
+    assert drawn == [*["Diese Woche in coast"] * 2, "Cette semaine dans coast"]
+
+
+async def test_the_words_around_a_welcome_email_are_its_readers(press: Press) -> None:
+    await press.tenant.settings(language="ar", languages=["fr"])
+    await welcome(press, "free", subject="أهلا", content_html="<p>مرحبا بكم</p>")
+    await join(press, "ada@example.com", language="fr")
+    await join(press, "zoe@example.com")
+    await press.send()
+    await press.send()
+    got = {each["To"]: each for each in press.postbox.letters}
+    french = got["ada@example.com"].get_body(("html",)).get_content()
+    assert got["ada@example.com"]["Subject"] == "أهلا"
+    assert '<html lang="fr" dir="ltr"' in french.replace("\n", " ").replace("  ", " ")
+    assert "Se désabonner" in french
+    assert french.count('dir="rtl"') == french.count('lang="ar"') == 2
+    arabic = got["zoe@example.com"].get_body(("html",)).get_content()
+    assert "إلغاء" in arabic
+    assert arabic.count('dir="rtl"') == 1

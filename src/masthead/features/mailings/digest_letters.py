@@ -13,7 +13,7 @@ from masthead.base import clock
 from masthead.base.caller import STAFF_READER, Caller, Reader
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
-from masthead.base.languages.translators import speaking, translator_of
+from masthead.base.languages.translators import direction_of, speaking, translator_of
 from masthead.base.languages.words import words
 from masthead.content.texts.languages import editions_of, root_of
 from masthead.engine.records.collection import Record
@@ -35,7 +35,7 @@ MAX_POSTS: Final = 20
 _NAMES: Final = frozenset(
     {
         *("id", "title", "slug", "excerpt", "summary", "featured_image"),
-        *("visibility", "tiers", "published_at", "edition"),
+        *("visibility", "tiers", "published_at", "edition", "translations"),
     }
 )
 MAX_SUBJECT: Final = 255
@@ -60,7 +60,7 @@ class DigestLetters(msgspec.Struct, frozen=True):
             site=site,
             newsletter=newsletter,
             reader=reader,
-            subject=subject or digest_subject(newsletter, site.language),
+            subject=subject,
             weeks=(since, clock.to_text(now)),
         )
 
@@ -99,22 +99,25 @@ async def draw_digest(
     site: Site,
     newsletter: Record,
     reader: Reader,
-    subject: str,
     weeks: tuple[str, str],
+    subject: str = "",
+    edition: str = "",
     counted: Counted | None = None,
 ) -> Letter | None:
-    """`weeks` are their beginning and their end. None if there is nothing for this reader."""
+    """`weeks` are their beginning and their end, `edition` is that of the reader's language. None
+    if there is nothing for this reader."""
     since, until = weeks
     found = readable(await posts_of_weeks(records, tenant_id, since=since, until=until), reader)
     if not found:
         return None
+    own = site.of_edition(edition)
     return await draw_note(
         records,
         tenant_id=tenant_id,
-        site=site,
+        site=own,
         newsletter=newsletter,
-        subject=subject,
-        html=_html(found),
+        subject=subject or digest_subject(newsletter, own.language),
+        html=_html(_in_language(found, edition, site)[:MAX_POSTS], edition, site),
         is_once=False,
         counted=counted,
     )
@@ -135,17 +138,38 @@ async def posts_of_weeks(
 
 
 def readable(found: Iterable[Record], reader: Reader) -> list[Record]:
-    """Those that the reader can read, as many as a digest has."""
-    return [each for each in found if is_open(each, reader)][:MAX_POSTS]
+    return [each for each in found if is_open(each, reader)]
 
 
-def _html(found: list[Record]) -> str:
-    return "".join(map(_entry, found))
+def _in_language(found: list[Record], edition: str, site: Site) -> list[Record]:
+    """Those in the reader's language first. Of a post and its translation that are both there, only
+    the one in this language."""
+    own = {_path(each) for each in found if each["edition"] == edition}
+    shown = [each for each in found if each["edition"] == edition or not own & _others(each, site)]
+    return sorted(shown, key=lambda post: post["edition"] != edition)
 
 
-def _entry(post: Record) -> str:
-    link = f'<a href="{root_of(post["edition"])}/posts/{quote(post["slug"])}">'
+def _others(post: Record, site: Site) -> set[str]:
+    """The paths of its translations."""
+    found = msgspec.json.decode(post["translations"] or b"[]")
+    return {each["url"].removeprefix(site.url) for each in found or ()}
+
+
+def _path(post: Record) -> str:
+    return f"{root_of(post['edition'])}/posts/{quote(post['slug'])}"
+
+
+def _html(found: list[Record], edition: str, site: Site) -> str:
+    return "".join(_entry(each, edition, site) for each in found)
+
+
+def _entry(post: Record, edition: str, site: Site) -> str:
+    link = f'<a href="{_path(post)}">'
     picture, excerpt = post["featured_image"], post["excerpt"] or post["summary"]
     shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
     said = f"<p>{escape(excerpt)}</p>" if excerpt else ""
-    return f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"
+    entry = f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"
+    if post["edition"] == edition:
+        return entry
+    tag = site.of_edition(post["edition"]).language
+    return f'<div lang="{tag}" dir="{direction_of(tag)}">{entry}</div>'

@@ -121,11 +121,13 @@ async def draw_note(
     newsletter: Record,
     subject: str,
     html: str,
+    language: str = "",
     is_once: bool = True,
     counted: Counted | None = None,
 ) -> Letter:
     """An email that is no post, in the look of the newsletter. With `is_once` its footer says that
-    the member gets it because they joined, and not with each newsletter."""
+    the member gets it because they joined, and not with each newsletter. `language`: the text's, if
+    it may be another one than that of the words around it."""
     with speaking(translator_of(site.language)):
         values = await read_note_values(
             records,
@@ -134,6 +136,7 @@ async def draw_note(
             newsletter=newsletter,
             title=subject,
             html=await clean_or_plain(html),
+            language=language or site.language,
             is_once=is_once,
         )
         drawn, text = await asyncio.to_thread(_drawn, subject, values, counted)

@@ -55,6 +55,7 @@ _KEPT: Final[tuple[str, ...]] = (
     "rowspan",
     "span",
     "dir",
+    "lang",
 )
 
 

@@ -87,6 +87,7 @@ async def read_values(
     shown = {
         "byline": await _byline(records, caller, tenant_id, settings, post=post),
         "is_note": False,
+        "text_language": site.language,
     }
     wall = (
         None
@@ -107,6 +108,7 @@ async def read_note_values(
     newsletter: Record,
     title: str,
     html: str,
+    language: str,
     is_once: bool,
 ) -> LetterValues:
     """The values of an email that is no post: it has no page, no author and no date."""
@@ -118,7 +120,7 @@ async def read_note_values(
         settings=await _settings(records, tenant_id),
         post={**_NO_POST, "title": title},
         html=html,
-        shown={"byline": "", "is_note": is_once},
+        shown={"byline": "", "is_note": is_once, "text_language": language},
     )
 
 
@@ -166,6 +168,7 @@ async def _values(
             **shown,
             "language": site.language,
             "direction": direction_of(site.language),
+            "text_direction": direction_of(shown["text_language"]),
             "site_name": site.name,
             "site_url": site.url,
             "newsletter_name": newsletter["name"] or site.name,

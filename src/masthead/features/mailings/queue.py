@@ -50,6 +50,7 @@ class DueRecipient(NamedTuple):
     attempts: int
     email: str
     name: str
+    language: str
     tier: str
     level: str | None
     is_wanted: int
@@ -69,6 +70,7 @@ class Claimed(msgspec.Struct, frozen=True):
     member_id: str
     email: str
     name: str
+    language: str
     reader: Reader
     attempts: int
 
@@ -158,7 +160,16 @@ class RecipientQueue:
                 await tx.execute(*sql.lease(values))
             await self._count(tx, key, {"uncertain": len(lost), "unsubscribed": len(gone)})
         return [
-            Claimed(key, whom, each.member_id, each.email, each.name, each.reader, each.attempts)
+            Claimed(
+                key,
+                whom,
+                each.member_id,
+                each.email,
+                each.name,
+                each.language or "",
+                each.reader,
+                each.attempts,
+            )
             for each in mine
         ]
 

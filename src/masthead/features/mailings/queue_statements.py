@@ -100,12 +100,12 @@ class QueueStatements:
         is_sending = sa.exists().where(
             m.tenant_id == r.tenant_id, m.id == r.mailing_id, m.status == SENDING
         )
-        columns = (r.member_id, r.state, r.attempts, members.c.email, members.c.name)
+        columns = (r.member_id, r.state, r.attempts)
+        of_member = ("email", "name", "language", "tier", "tier_id")
         following = (
             sa.select(
                 *columns,
-                members.c.tier,
-                members.c.tier_id,
+                *(members.c[name] for name in of_member),
                 sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
             )
             .select_from(mailing_recipients.outerjoin(members, joined))

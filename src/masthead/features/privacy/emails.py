@@ -20,11 +20,14 @@ from masthead.outside.mail.message import Mail
 class Addressee(msgspec.Struct, frozen=True):
     email: str
     name: str = ""
+    language: str = ""
+    """A member's."""
 
 
 def about(request: Record, site: Site, to: Addressee, template: str, **values: Any) -> Mail:
     whole_site = request["subject"] == TENANT
-    return write_email(template, site, to.email, name=to.name, whole_site=whole_site, **values)
+    own = site.for_member({"language": to.language})
+    return write_email(template, own, to.email, name=to.name, whole_site=whole_site, **values)
 
 
 def deletion_requested(

@@ -91,7 +91,10 @@ class Requests:
         else:
             owner = await owner_of(self._records, tenant_id)
             people = [owner] if owner else []
-        found = [Addressee(each["email"], each.get("name", "")) for each in people]
+        found = [
+            Addressee(each["email"], each.get("name", ""), each.get("language", ""))
+            for each in people
+        ]
         extra = request["notify_email"]
         if extra and extra not in (each.email for each in found):
             found.append(Addressee(extra))

@@ -34,7 +34,7 @@ class Site(msgspec.Struct, frozen=True):
         return replace(self, language=self.editions.get(edition, self.language))
 
     def for_member(self, member: Mapping[str, Any]) -> Site:
-        """In the language of a member, if it is one of the site's. Staff have none."""
+        """In the language of a member, or an account of the staff, if it is one of the site's."""
         return self.of_edition(self.edition_of(member))
 
     def edition_of(self, member: Mapping[str, Any]) -> str:
