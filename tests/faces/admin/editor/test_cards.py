@@ -91,6 +91,30 @@ async def test_where_nothing_can_be_fetched_the_card_has_its_address(desk: Desk)
     assert await desk.media() == before
 
 
+@pytest.mark.parametrize(
+    ("encoding", "page", "title"),
+    [
+        ("utf-8", "<title>Möwe</title>".encode(), "Möwe"),
+        ("windows-1252", "<title>Möwe…</title>".encode("cp1252"), "Möwe…"),
+        ("Shift_JIS", "<title>灯台</title>".encode("shift_jis"), "灯台"),
+        ("gb2312", "<title>灯塔</title>".encode("gb2312"), "灯塔"),
+        ("UTF-16", "<title>Möwe</title>".encode("utf-16"), "Möwe"),
+        # They make half a character, which no JSON can hold.
+        ("utf-7", b"<title>Gull+2AA-</title>", "Gull+2AA-"),
+        ("unicode_escape", rb"<title>Gull\ud800</title>", r"Gull\ud800"),
+        # This one would take minutes.
+        ("punycode", b"<title>Gull</title>-" + b"a" * 400_000, "Gull"),
+    ],
+)
+async def test_a_page_is_read_in_the_encodings_of_the_web(
+    desk: Desk, encoding: str, page: bytes, title: str
+) -> None:
+    declared = f"text/html; charset={encoding}"
+    desk.elsewhere.at(f"/in-{encoding}", answer(200, page, Content_Type=declared))
+    url = desk.elsewhere.url(f"/in-{encoding}")
+    assert (await desk.asks(url))["attrs"] == {"url": url, "title": title}
+
+
 async def test_who_is_refused(desk: Desk) -> None:
     for body in ({}, {"url": 7}, {"url": "javascript:alert(1)"}, {"url": "file:///etc/passwd"}):
         assert (await desk.script.call("/admin/cards", body)).status_code == 400

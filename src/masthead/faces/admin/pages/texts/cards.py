@@ -5,6 +5,7 @@ Nothing else fetches for a card: readers never do, and neither do the APIs and i
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 from collections.abc import Mapping
 from html import unescape
@@ -44,6 +45,12 @@ _ATTRIBUTE: Final = re.compile(
     r"""\b(property|name|content)\s{0,20}=\s{0,20}("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
 )
 _CHARSET: Final = re.compile(r"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
+_OF_THE_WEB: Final = re.compile(
+    r"ascii|utf-16(-[bl]e)?|iso8859-\d+|cp(125\d|866|874|932|949|950)|koi8-[ru]|tis-620|mac-roman"
+    r"|gb2312|gbk|gb18030|big5(hkscs)?|euc_(jp|kr)|shift_jis|iso2022_jp"
+)
+"""Python's names of the encodings that browsers know beside UTF-8. Others that it has are no text,
+make what no JSON can hold, or take time in proportion to the square of the length."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -116,11 +123,7 @@ def _of_oembed(raw: bytes) -> Found:
 
 def _of_page(raw: bytes, content_type: str, url: str) -> Found:
     declared = _CHARSET.search(content_type) or _CHARSET.search(raw[:2_000].decode("latin-1"))
-    try:
-        page = raw.decode(declared[1] if declared else "utf-8", "replace")
-    # There are names of encodings that decode no text, such as `undefined`.
-    except (LookupError, ValueError):
-        page = raw.decode("utf-8", "replace")
+    page = raw.decode(_encoding(declared[1] if declared else ""), "replace")
     said: dict[str, str] = {}
     for tag in _META.finditer(page):
         named = {name.lower(): value.strip("\"'") for name, value in _ATTRIBUTE.findall(tag[1])}
@@ -137,6 +140,14 @@ def _of_page(raw: bytes, content_type: str, url: str) -> Found:
         ],
         _joined(url, picture) if picture else "",
     )
+
+
+def _encoding(declared: str) -> str:
+    try:
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return name if _OF_THE_WEB.fullmatch(name) else "utf-8"
 
 
 def _first(said: Mapping[str, str], *names: str) -> str:
