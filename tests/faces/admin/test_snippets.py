@@ -72,6 +72,8 @@ async def test_a_selection_becomes_a_snippet_that_every_writer_inserts(
         (None, "empty"),
         ("words", "a document of the editor"),
         ({"type": "doc", "content": []}, "at least one part"),
+        ({"type": "doc", "content": 5}, "at least one part"),
+        ({"type": "doc", "content": "words"}, "at least one part"),
         ({"type": "doc", "content": [{"type": "carousel"}]}, "carousel"),
         ({"type": "doc", "content": [card("button", label="x")]}, "button"),
         (document("x" * 200_001), "200000 bytes"),
@@ -114,6 +116,25 @@ async def test_a_snippet_is_made_changed_and_deleted_on_its_page(
     assert (refused.status_code, len(await stored(tenant))) == (422, 1)
     await browser.follow(await browser.post(f"{url}/delete"))
     assert await stored(tenant) == []
+
+
+async def test_parts_of_a_document_that_are_no_lists_are_not_read(
+    script: Script, tenant: TenantWorld
+) -> None:
+    text = {"type": "text", "text": "Yours", "marks": 5}
+    parts = [{"type": "paragraph", "content": [text]}, {"type": "paragraph", "content": 7}]
+    given = {"name": "Odd", "content_json": {"type": "doc", "content": parts}}
+    assert (await script.call(f"{ADDRESS}/save", given)).status_code == 200
+    assert "Yours" in (await script.browser.get(ADDRESS)).text
+    _, found = await read(script.browser, script, "found?q=odd")
+    _, opened = await read(script.browser, script, f"document?id={found['found'][0]['id']}")
+    assert opened["content_json"]["content"] == [
+        *document("Yours")["content"],
+        {"type": "paragraph"},
+    ]
+    # A post of a program has such a document, too.
+    post = await tenant.post(content_json=given["content_json"])
+    assert (await script.browser.get(f"/admin/posts/{post['id']}")).status_code == 200
 
 
 async def test_every_card_fits_into_a_snippet_and_its_files_are_used(

@@ -98,8 +98,9 @@ def _node(opening: OpenedDocument, item: Mapping[str, Any], depth: int) -> dict[
         found["content"] = children
     if name == "text":
         found["text"] = str(item.get("text", ""))
-        marks = [_mark(opening, each) for each in item.get("marks") or () if isinstance(each, dict)]
-        if marks:
+        given = item.get("marks")
+        marks = given if isinstance(given, list) else []
+        if marks := [_mark(opening, each) for each in marks if isinstance(each, dict)]:
             found["marks"] = marks
     return found
 

@@ -31,7 +31,8 @@ def check_document(save: Save) -> Mapping[str, Any]:
         from masthead.content.texts.editor_document import opened_document
 
         opening = opened_document(document)
-        if opening is None or not document.get("content"):
+        content = document.get("content") if opening else None
+        if opening is None or not content or not isinstance(content, list):
             raise Invalid({"content_json": _NO_DOCUMENT})
         if opening.lacks:
             lacks = ", ".join(sorted(opening.lacks))
@@ -63,7 +64,8 @@ def _words(part: Any) -> Iterator[str]:
     if isinstance(attributes, dict):
         shown = [attributes[name] for name in _SHOWN if isinstance(attributes.get(name), str)]
         yield from shown[:1]
-    for each in part.get("content") or ():
+    content = part.get("content")
+    for each in content if isinstance(content, list) else ():
         yield from _words(each)
 
 
