@@ -116,10 +116,10 @@ def from_wordpress(block: Block) -> Imported | None:
     found = _ADDRESS.search(block.html)
     url = given if isinstance(given, str) else found[0] if found else ""
     own = own_values(block.attributes)
-    title = own.get("title") or block.parts.text("figcaption")
+    title = text_of(own, "title") or block.parts.text("figcaption")
     if not url:
         return None
-    return Imported({"url": url, "title": title[:LONGEST_TITLE], "image": own.get("image")})
+    return Imported({"url": url, "title": title[:LONGEST_TITLE], "image": text_of(own, "image")})
 
 
 CARD: Final = Card(

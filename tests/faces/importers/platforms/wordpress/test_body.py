@@ -112,6 +112,10 @@ MISSING = "a gallery names images that the export does not have"
         ('<!-- wp:embed {"url":"https://v.example/1"} /-->',
          '<figure data-card="embed" class="mh-card mh-embed"><a href="https://v.example/1">'
          "<strong>https://v.example/1</strong></a><figcaption>v.example</figcaption></figure>"),
+        # Values of our own exports that others have changed.
+        ('<!-- wp:embed {"url":"https://v.example/1","masthead":{"title":7,"image":[]}} /-->',
+         '<figure data-card="embed" class="mh-card mh-embed"><a href="https://v.example/1">'
+         "<strong>https://v.example/1</strong></a><figcaption>v.example</figcaption></figure>"),
         ("<p>a</p>\n<!-- wp:jetpack/subscriptions /-->",
          '<p>a</p>\n<p data-card="join" class="mh-card mh-join">'
          '<a href="/member/sign-up">Join</a></p>'),
