@@ -8,11 +8,13 @@ NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/faces/admin/editor
 GENERATOR := $(VENV)/client-generator
 FUZZER := $(VENV)/fuzzer
+MUTATOR := $(VENV)/mutator
 LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
 # requirements-test.lock has all that requirements.lock has, in the same versions.
 LOCKS := requirements-test.lock requirements-build.lock tests/clients/requirements.lock \
-  release/requirements.lock tests/service/backup/litestream.lock tests/fuzz/requirements.lock
+  release/requirements.lock tests/service/backup/litestream.lock tests/fuzz/requirements.lock \
+  tests/mutations/requirements.lock
 # The whole service under faults, and single ways under kills.
 FAULT_TESTS := tests/faults tests/durability tests/storage/test_disk_full.py tests/features/webhooks/test_kill.py \
   tests/features/mailings/test_kills.py tests/features/privacy/test_kill.py tests/features/statistics/test_exactness.py \
@@ -21,7 +23,7 @@ BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: audit run install install-test test test-sweeps test-faults test-planted fuzz cluster cluster-test lint format docs views \
+.PHONY: audit run install install-test test test-sweeps test-faults test-planted fuzz mutations cluster cluster-test lint format docs views \
   screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -58,6 +60,11 @@ test-planted: install-test
 # findings are in build/fuzz.
 fuzz: $(VENV)/.installed-test $(FUZZER)/.installed
 	PYTHONPATH=$(FUZZER) $(BIN)/python -m tests.fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(SECONDS),--seconds $(SECONDS))
+
+# Changes rules, access, signing, limits, retries, gating and payment states, one expression after another:
+# the tests near each must find it. The table is in build/mutations.md; make mutations ONLY=signing.
+mutations: $(VENV)/.installed-test $(MUTATOR)/.installed
+	PYTHONPATH=$(CURDIR)/$(MUTATOR) $(BIN)/python -m tests.mutations $(if $(ONLY),--only "$(ONLY)")
 
 # Two services and two workers on a PostgreSQL cluster, on loopback, until Ctrl-C; PORT=8080. Needs the
 # Debian packages that it names. See docs/scaling.md.
@@ -131,6 +138,8 @@ lock: $(VENV)/.installed-test
 	  -o release/requirements.lock
 	$(BIN)/uv pip compile tests/fuzz/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/fuzz/requirements.lock
+	$(BIN)/uv pip compile tests/mutations/requirements.in --universal --generate-hashes --no-header -q \
+	  -c requirements-test.lock -o tests/mutations/requirements.lock
 
 # Known faults of the pinned dependencies, ours and those that build and test; needs the network.
 # make audit OPTIONS="--vulnerability-service osv" asks OSV instead of PyPI, in the same words.
@@ -191,6 +200,12 @@ $(FUZZER)/.installed: tests/fuzz/requirements.lock $(VENV)/.installed-test
 	rm -rf $(FUZZER)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
 	  --target $(FUZZER) -r tests/fuzz/requirements.lock || mkdir -p $(FUZZER)
+	touch $@
+
+$(MUTATOR)/.installed: tests/mutations/requirements.lock $(VENV)/.installed-test
+	rm -rf $(MUTATOR)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
+	  --target $(MUTATOR) -r tests/mutations/requirements.lock
 	touch $@
 
 # What lists the contents of a release and asks for faults of dependencies. In an environment of its own: it needs much that we don't.

@@ -29,7 +29,7 @@ def main() -> int:
     faults = [each for each in FAULTS if options.only in each.what or options.only in each.file]
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         tree = Path(name)
-        _copy(tree)
+        copy_tree(tree)
         for fault in faults:
             fault.planted_in((tree / fault.path).read_text())
         if not options.faults_only and not _passes(tree, faults):
@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _copy(tree: Path) -> None:
+def copy_tree(tree: Path) -> None:
     """Copies what belongs to the project, as it is here."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -93,6 +93,24 @@ def test_every_header_of_a_delivery() -> None:
     }
 
 
+def test_during_a_rotation_each_secret_signs_and_the_newer_one_is_first() -> None:
+    older = SECRET[::-1]
+    signed = sign_attempt([SECRET, older], "delivery00001ab", 1794648600, BODY)
+    assert signed.timestamp == 1794648600
+    assert signed.signature.split(",") == [
+        sign(SECRET, 1794648600, BODY),
+        sign(older, 1794648600, BODY),
+    ]
+    assert signed.standard_signature.split(" ") == [
+        sign_standard(SECRET, "delivery00001ab", 1794648600, BODY),
+        sign_standard(older, "delivery00001ab", 1794648600, BODY),
+    ]
+    # A receiver that has one of the two secrets.
+    for secret, is_valid in [(SECRET, True), (older, True), (SECRET[1:] + "0", False)]:
+        verified = verify(secret, signed.signature, "1794648600", BODY, now=SENT_AT)
+        assert verified is is_valid
+
+
 def test_the_unmodified_library_verifies_with_the_secret_as_it_was_shown() -> None:
     for _ in range(50):
         secret = new_secret()
