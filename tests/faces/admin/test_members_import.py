@@ -253,7 +253,8 @@ class TestFromUploadToReport:
         """Formulas and who has left come through unchanged."""
         given = {"tier": "paid", "newsletter": True, "labels": ["=SUM(A1)", "founders"]}
         await tenant.create(
-            "blog_members", {"email": "ana@example.com", "name": "'=HYPERLINK(1)", **given}
+            "blog_members",
+            {"email": "ana@example.com", "name": "'=HYPERLINK(1)", "language": "pt-BR", **given},
         )
         await tenant.create(
             "blog_members", {"email": "+bo@example.com", "status": "cancelled", "tier": "paid"}
@@ -264,7 +265,7 @@ class TestFromUploadToReport:
         report = await imported(other_tenant, other, sheet)
         assert tally_in(report) == counts(2, 0, 0, 0)
         there, here = await members(other_tenant), await members(tenant)
-        names = ("name", "tier", "status", "newsletter", "labels", "created")
+        names = ("name", "tier", "status", "newsletter", "labels", "created", "language")
         for email, each in here.items():
             assert {name: there[email][name] for name in names} == {
                 name: each[name] for name in names
@@ -336,9 +337,9 @@ class TestExistingMembers:
             await tenant.create("blog_members", {"email": f"{name}@example.com", **given})
         before = await members(tenant)
         content = (
-            "email,name,labels,note,created_at,tier\n"
-            'ana@example.com,Ana Lind,"press,founders",Other words,2001-01-01,\n'
-            "bo@example.com,,,,,\n"
+            "email,name,labels,note,created_at,tier,language\n"
+            'ana@example.com,Ana Lind,"press,founders",Other words,2001-01-01,,pt_br\n'
+            "bo@example.com,,,,,,\n"
         )
         address = await uploaded(browser, content)
         form = mapping_in((await browser.get(address)).text)
@@ -350,6 +351,7 @@ class TestExistingMembers:
         ana = after["ana@example.com"]
         assert (ana["name"], ana["note"]) == ("Ana Lind", "Met at the fair")
         assert ana["labels"] == ["founders", "press"]
+        assert ana["language"] == "pt-BR"
         assert ana["created"] == before["ana@example.com"]["created"]
         assert after["bo@example.com"] == before["bo@example.com"]
 

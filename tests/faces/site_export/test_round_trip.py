@@ -238,3 +238,24 @@ async def test_a_second_export_names_every_post_the_same(filled: Filled, tmp_pat
 def titles(path: Path) -> dict[str, str]:
     with closing(open_wordpress(path, OPTIONS)) as source:
         return {key_of_post(each): each.title for each in texts(source).values()}
+
+
+async def test_languages_come_back(
+    tenant: TenantWorld, other_tenant: TenantWorld, tmp_path: Path
+) -> None:
+    await tenant.published(title="Phare", slug="phare", language="fr")
+    # Ghost has six characters for it.
+    await tenant.published(title="Long", slug="long", language="zh-Hant-TW")
+    await tenant.create("blog_members", {"email": "ana@example.com", "language": "pt-BR"})
+    await tenant.create("blog_members", {"email": "bo@example.com"})
+    await export(tenant, "ghost", tmp_path / "ghost.zip")
+    with closing(open_ghost(tmp_path / "ghost.zip", OPTIONS)) as source:
+        await imported(other_tenant, source)
+    found = {each["slug"]: each["language"] for each in await rows(other_tenant, "posts")}
+    assert found == {"phare": "fr", "long": ""}
+    people = {each["email"]: each["language"] for each in await rows(other_tenant, "blog_members")}
+    assert people == {"ana@example.com": "pt-BR", "bo@example.com": ""}
+    await export(tenant, "wxr", tmp_path / "wxr")
+    with closing(open_wordpress(tmp_path / "wxr", OPTIONS)) as source:
+        told = {each.slug: each.language for each in texts(source).values()}
+    assert told == {"phare": "fr", "long": "zh-Hant-TW"}

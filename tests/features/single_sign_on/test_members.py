@@ -60,6 +60,28 @@ async def test_a_reader_joins_with_a_verified_address(site: Site) -> None:
     assert len(await members(site)) == 1
 
 
+@pytest.mark.parametrize(
+    ("back", "locale", "language"),
+    [
+        ("/posts/hello", "fr-CA", "fr"),
+        ("/posts/hello", "pt_BR", "pt-BR"),
+        ("/fr/posts/hello", "pt-BR", "fr"),
+        ("/posts/hello", "de", ""),
+        ("/posts/hello", "ja", ""),
+        ("/posts/hello", ["fr"], ""),
+        ("/posts/hello", "français!", ""),
+        ("/posts/hello", None, ""),
+    ],
+)
+async def test_a_member_has_the_language_of_the_page_or_of_the_provider(
+    site: Site, back: str, locale: object, language: str
+) -> None:
+    await site.tenant.settings(language="de", languages=["fr", "pt-BR"])
+    await sign_in(site, None, f"?back={back}", locale=locale)
+    [member] = await members(site)
+    assert member["language"] == language
+
+
 async def test_a_session_of_a_reader_opens_no_admin(site: Site) -> None:
     await site.tenant.owner(email="ada@example.com", role="editor")
     browser = site.browser()

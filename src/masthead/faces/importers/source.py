@@ -107,6 +107,8 @@ class SourceMember(Struct, frozen=True):
     """'' for active."""
     levels: tuple[str, ...] = ()
     """The names of the paid tiers that they have there."""
+    language: str = ""
+    """A tag, where the source says it."""
 
 
 class SourceComment(Struct, frozen=True):

@@ -48,7 +48,7 @@ _TEXT = (
 _POST = (*_TEXT, "visibility", "tiers", "tags", "authors", "scheduled_for", "email_only")
 _MEMBER = (
     *(*_ALWAYS, "email", "name", "tier", "status", "newsletter", "payment_customer_id"),
-    *("labels", "note", "tier_id"),
+    *("labels", "note", "tier_id", "language"),
 )
 _COMMENT = (
     *(*_ALWAYS, "post_id", "parent_id", "author_name", "author_email", "body", "status"),

@@ -36,7 +36,7 @@ LONGEST_ALT = 125
 
 MEMBER_COLUMNS = (
     *("id", "email", "name", "note", "subscribed_to_emails", "complimentary_plan"),
-    *("stripe_customer_id", "created_at", "deleted_at", "labels", "tiers"),
+    *("stripe_customer_id", "created_at", "deleted_at", "labels", "tiers", "masthead_language"),
 )
 
 _OWNER_ID = "1"
@@ -156,7 +156,7 @@ def _post(kind: str, record: Record, html: str, picture: str, *, blog: Blog) -> 
         "featured": 0,
         "type": kind,
         "status": _status(record, blog),
-        "locale": None,
+        "locale": language if (language := record["language"]) and len(language) <= 6 else None,
         "visibility": "tiers" if record["tiers"] else record["visibility"],
         "email_recipient_filter": "all",
         "created_at": record["created"],
@@ -406,6 +406,7 @@ def _member(member: Record) -> tuple[object, ...]:
         "true" if is_paid and not customer else "",
         *(customer, member["created"], "", ",".join(labels)),
         member["tier_name"].replace(",", " ") if is_paid else "",
+        member["language"],
     )
 
 

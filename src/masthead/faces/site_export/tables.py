@@ -15,7 +15,7 @@ from masthead.faces.site_export.content import Content
 
 _MEMBERS = (
     *("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id"),
-    "tier_name",
+    *("tier_name", "language"),
 )
 _TEXTS = (
     *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),

@@ -7,7 +7,9 @@ import msgspec
 from masthead.base.caller import system
 from masthead.base.errors import Forbidden, Invalid
 from masthead.base.ids import TenantId
+from masthead.base.languages.translators import primary_language
 from masthead.base.languages.words import words
+from masthead.content.texts.languages import editions_of
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -46,12 +48,19 @@ class MemberSignOns(msgspec.Struct, frozen=True):
     accounts: Accounts
 
     async def sign_in(
-        self, tenant_id: TenantId, person: Person, client: Client, *, page: str
+        self,
+        tenant_id: TenantId,
+        person: Person,
+        client: Client,
+        *,
+        page: str,
+        language: str = "",
     ) -> SignedIn:
-        """`page` is where they came from. Raises NotAdmitted."""
+        """`page` is where they came from, `language` that of the page, if it is not the site's own.
+        Raises NotAdmitted."""
         try:
             async with self.records.unit(system(tenant_id)) as unit:
-                member = await _member(unit, person, page)
+                member = await _member(unit, person, page, language)
         except (Forbidden, Invalid) as error:
             raise not_admitted(person, str(error)) from error
         return await self.accounts.begin(blog_members, member, client)
@@ -64,7 +73,7 @@ class MemberSignOns(msgspec.Struct, frozen=True):
             await remove_link(unit, MEMBERS, member["id"], link_id)
 
 
-async def _member(unit: Unit, person: Person, page: str) -> Record:
+async def _member(unit: Unit, person: Person, page: str, language: str) -> Record:
     if not person.is_of_allowed_domain:
         raise not_admitted(person, OTHER_DOMAIN)
     link = await link_of(unit, person, MEMBERS)
@@ -74,7 +83,11 @@ async def _member(unit: Unit, person: Person, page: str) -> Record:
     if not person.verified_email:
         raise not_admitted(person, UNVERIFIED)
     found = await unit.find_one(blog_members, {"email": person.verified_email})
-    member = await _recognize(unit, person, found) if found else await _join(unit, person, page)
+    member = (
+        await _recognize(unit, person, found)
+        if found
+        else await _join(unit, person, page, language)
+    )
     await add_link(unit, person, MEMBERS, member["id"])
     return member
 
@@ -89,9 +102,13 @@ async def _recognize(unit: Unit, person: Person, member: Record) -> Record:
     return await confirm(unit, member, {})
 
 
-async def _join(unit: Unit, person: Person, page: str) -> Record:
-    """As with the button of an email, without any newsletter: nobody has asked for one."""
+async def _join(unit: Unit, person: Person, page: str, language: str) -> Record:
+    """As with the button of an email, without any newsletter: nobody has asked for one. In the
+    language of the page, or in the one of the site's that the provider names."""
     if not person.provider["creates_accounts"]:
         raise NotAdmitted(NO_ACCOUNT, NO_ACCOUNT)
     joined = Link(Purpose.SIGN_UP, person.verified_email, "", "", newsletter=False, back="")
-    return await sign_up(unit, joined, {}, page=page)
+    editions = editions_of(unit.tenant.site.settings)
+    for tag in (person.language.lower(), primary_language(person.language)):
+        language = language or (editions.get(tag, "") if tag else "")
+    return await sign_up(unit, joined, {}, page=page, language=language)

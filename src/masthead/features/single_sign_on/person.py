@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.base.email_address import MAX_OCTETS, is_email, normal_email
 from masthead.engine.records.collection import Record
+from masthead.engine.records.fields.languages import language_tag_in
 from masthead.features.single_sign_on.collection import GIVEN_ROLES, NO_ROLE, SecondStep
 
 MAX_NAME = 255
@@ -44,6 +45,12 @@ class Person(msgspec.Struct, frozen=True):
             return ""
         printable = "".join(each for each in given if each.isprintable())
         return " ".join(printable.split())[:MAX_NAME]
+
+    @property
+    def language(self) -> str:
+        """A BCP 47 tag; empty if the provider names none."""
+        given = self.claims.get("locale")
+        return language_tag_in(given) if isinstance(given, str) else ""
 
     @property
     def is_of_allowed_domain(self) -> bool:

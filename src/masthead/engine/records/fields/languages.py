@@ -21,6 +21,13 @@ def language_tag(tag: str) -> str:
     return "-".join([first.lower(), *map(_subtag, rest)])
 
 
+def language_tag_in(text: str) -> str:
+    """The tag that a value of another system is, such as `pt_BR`; '' if it is none."""
+    tag = text.strip().replace("_", "-")
+    fits = len(tag) <= MAX_TAG and LANGUAGE_TAG.fullmatch(tag)
+    return language_tag(tag) if fits else ""
+
+
 def _subtag(part: str) -> str:
     if part.isalpha() and len(part) in (2, 4):
         return part.upper() if len(part) == 2 else part.title()

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from masthead.base.errors import Invalid
 from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.languages import language_tag_in
 from masthead.engine.records.write.validation import check_new
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.files.csv_rows import CsvTable, Row, is_no, is_yes
@@ -24,6 +25,7 @@ FIELDS: Final = {
     "newsletter": "Newsletter",
     "tier": "Tier",
     "status": "Status",
+    "language": "Language",
     "created": "Joined",
 }
 """The fields that a column can be, with the words for them."""
@@ -35,6 +37,7 @@ _KNOWN: Final = {
     "labels": ("labels", "label", "tags", "groups"),
     "newsletter": ("newsletter", "subscribed", "subscribed_to_emails", "email_subscribed"),
     "tier": ("tier", "complimentary_plan", "complimentary", "comped", "membership"),
+    "language": ("language", "masthead_language", "locale", "lang"),
     "created": ("created", "created_at", "joined", "joined_at", "signup_date", "signed_up"),
 }
 _OWN: Final = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
@@ -50,6 +53,7 @@ REPEATED: Final = "An earlier row has the same address, and only that one counts
 BAD_NEWSLETTER: Final = "Newsletter: write yes or no."
 BAD_TIER: Final = "The tier is unknown. Write free or paid."
 BAD_STATUS: Final = "The status is unknown. Write active, cancelled or past_due."
+BAD_LANGUAGE: Final = "The language is unknown. Write a tag such as en or pt-BR."
 BAD_DATE: Final = "Joined: this is not a date in the past. Write it as 2026-11-16."
 
 Mapped = Mapping[str, str]
@@ -158,6 +162,7 @@ _CELLS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "newsletter": (_yes_or_no, BAD_NEWSLETTER),
     "tier": (_tier, BAD_TIER),
     "status": (_status, BAD_STATUS),
+    "language": (lambda cell: language_tag_in(cell) or None, BAD_LANGUAGE),
     "created": (lambda cell: utc_text(cell) or None, BAD_DATE),
 }
 """How a filled cell is read, and the message if it can't be."""

@@ -153,7 +153,7 @@ async def _changes(unit: Unit, member: Record, values: dict[str, Any]) -> dict[s
     """The changes that the row makes to an existing member."""
     changes: dict[str, Any] = {
         name: values[name]
-        for name in ("name", "note")
+        for name in ("name", "note", "language")
         if name in values and values[name] != member[name]
     }
     if values.get("newsletter") is False and member["newsletter"]:

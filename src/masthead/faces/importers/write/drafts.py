@@ -112,7 +112,7 @@ def _digest(values: list[Any]) -> str:
 
 _LATER: Final[Mapping[type, tuple[str, ...]]] = {
     SourcePost: ("scheduled_for", "email_only", "levels", "language"),
-    SourceMember: ("labels", "note", "past_state", "levels"),
+    SourceMember: ("labels", "note", "past_state", "levels", "language"),
 }
 _NOT_COUNTED: Final = frozenset(
     {

@@ -145,8 +145,8 @@ def _merged(member: SourceMember, known: Record) -> _Decision:
     if member.name and not known["name"]:
         changes["name"] = _values(member)["name"]
     given = _given(member)
-    for name, is_empty in (("note", not known["note"]), ("labels", known["labels"] in ("", "[]"))):
-        if is_empty and name in given:
+    for name in ("note", "labels", "language"):
+        if known[name] in ("", "[]") and name in given:
             changes[name] = given[name]
     if not changes:
         return _Decision("skipped", EXISTS, record_id=known["id"])
@@ -176,7 +176,12 @@ def _values(member: SourceMember) -> dict[str, Any]:
 
 def _given(member: SourceMember) -> dict[str, Any]:
     """The values that not every export has, and that staff here may have set meanwhile."""
-    found = {"labels": _labels(member), "note": member.note[:_NOTE], "status": member.past_state}
+    found = {
+        "labels": _labels(member),
+        "note": member.note[:_NOTE],
+        "status": member.past_state,
+        "language": member.language,
+    }
     return {name: value for name, value in found.items() if value}
 
 

@@ -40,6 +40,7 @@ _COLUMNS = {
     "tiers": ("id", "name"),
     "blog_members": (
         *("id", "email", "version", "name", "tier", "payment_customer_id", "note", "labels"),
+        "language",
     ),
 }
 """The columns of `records`. Lists are stored JSON there."""

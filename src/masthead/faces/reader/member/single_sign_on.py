@@ -75,7 +75,11 @@ class SignOnPages:
             person, pending = await single_sign_on.flow.arrive(provider, MEMBERS, arrival)
             onward = back_path(pending.onward)
             signed_in = await single_sign_on.members.sign_in(
-                request.tenant_id, person, request.client, page=f"{site_of(request).url}{onward}"
+                request.tenant_id,
+                person,
+                request.client,
+                page=f"{site_of(request).url}{onward}",
+                language=_language_at(request, onward),
             )
         except (BadRequest, RateLimited) as error:
             return _failed(request, error)
@@ -89,6 +93,12 @@ async def provider_links(
     found = await services.single_sign_on.flow.providers(request.tenant_id, MEMBERS)
     query = f"?back={quote(back, safe='')}"
     return tuple(Link(each["name"], f"{WITH}/{each['slug']}{query}") for each in found)
+
+
+def _language_at(request: SiteRequest, path: str) -> str:
+    """That of the address; none if it is the site's own."""
+    edition = path.partition("?")[0].split("/")[1]
+    return request.editions[edition] if edition and edition in request.editions else ""
 
 
 def _callback(request: SiteRequest, slug: str) -> str:

@@ -18,7 +18,7 @@ from masthead.faces.admin.pages.members.listing import MemberList
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.record_view import MemberRecord, as_member
 
-COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")
+COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created", "language")
 ROWS = 1_000
 """Read and sent at once."""
 
@@ -61,6 +61,7 @@ def _cells(member: MemberRecord) -> list[str]:
         "yes" if member["newsletter"] else "no",
         ", ".join(items_of(member["labels"])),
         member["created"],
+        member["language"],
     ]
 
 

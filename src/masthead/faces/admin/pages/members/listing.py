@@ -69,7 +69,11 @@ class MemberList(ListPage, frozen=True):
     title = words("Members")
     collection = blog_members
     names = frozenset(
-        {"email", "name", "tier", "tier_id", "status", "newsletter", "labels", "created"}
+        {
+            *("email", "name", "tier", "tier_id", "status", "newsletter", "labels", "created"),
+            # Only in the downloaded list.
+            "language",
+        }
     )
     template = "members/_list.html"
     page = "members/list.html"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from masthead.base.ids import is_id
+from masthead.engine.records.fields.languages import language_tag_in
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.files.csv_rows import Row, is_no, is_yes
 from masthead.faces.importers.platforms.ghost.links import Links, key, text
@@ -49,6 +50,7 @@ def _of_csv(email: str, row: Row) -> SourceMember:
         note=row.get("note", "").strip(),
         past_state=states[0] if states else "",
         levels=tuple(filter(None, map(str.strip, row.get("tiers", "").split(",")))),
+        language=language_tag_in(row.get("masthead_language", "")),
     )
 
 

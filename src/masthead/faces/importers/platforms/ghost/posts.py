@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from masthead.engine.records.fields.languages import language_tag_in
 from masthead.faces.importers.dates import any_utc_text, schedule, utc_text
 from masthead.faces.importers.old_paths import base_path
 from masthead.faces.importers.platforms.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
@@ -103,6 +104,7 @@ def _post(
         warnings=tuple(warnings),
         authors=links.authors_of(row) if options.include_authors else (),
         levels=links.levels_of_post(row_id) if text(row.get("visibility")) == "tiers" else (),
+        language=language_tag_in(text(row.get("locale"))),
     )
 
 

@@ -11,8 +11,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from masthead.engine.records.fields.languages import LANGUAGE_TAG
-from masthead.engine.records.fields.languages import MAX_TAG as LANGUAGE_MAX
+from masthead.engine.records.fields.languages import language_tag_in
 from masthead.engine.records.read.plain_text import plain_text
 from masthead.faces.importers.convert.plain_texts import cut, title_text
 from masthead.faces.importers.dates import schedule
@@ -301,8 +300,7 @@ def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
 def _language(item: Item) -> str:
     """The slug of a term that a plugin for several languages adds, such as Polylang."""
     slugs = (each.slug for each in item.categories if each.domain == "language")
-    found = next(slugs, "").replace("_", "-")
-    return found if len(found) <= LANGUAGE_MAX and LANGUAGE_TAG.fullmatch(found) else ""
+    return language_tag_in(next(slugs, ""))
 
 
 def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
