@@ -23,7 +23,7 @@ BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: audit run install install-test test test-sweeps test-faults test-planted fuzz mutations cluster cluster-test lint format docs views \
+.PHONY: audit run install install-test test test-sweeps test-faults soak test-planted fuzz mutations cluster cluster-test lint format docs views \
   screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -51,6 +51,10 @@ test-faults: install-test
 	rm -f build/faults.jsonl
 	$(BIN)/pytest -n auto --dist loadgroup $(FAULT_TESTS) $(ARGS)
 	$(BIN)/python -m tests.faults
+
+# An hour of mixed traffic on 200 sites, or MINUTES=10; the report and its plot are build/soak.md and .svg.
+soak: $(VENV)/.installed-test
+	$(BIN)/python -m tests.soak $(if $(MINUTES),--minutes $(MINUTES))
 
 # Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
 test-planted: install-test

@@ -27,6 +27,7 @@ _BLOCK = re.compile(r"^```(console|sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTA
 NOT_RUN = {
     "make run": "installs everything and serves on port 8000; the demo of this test is that server",
     "make test": "runs every test, this one included",
+    "make soak": "takes an hour; tests/soak runs a minute of it",
     "make fuzz": "takes twenty minutes; tests/fuzz tries every target",
     "make mutations": "takes half an hour; tests/mutations tests how it counts",
     "make dist": "builds a release; tests/install does, and installs it in a bare folder",

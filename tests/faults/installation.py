@@ -9,7 +9,7 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -42,7 +42,8 @@ class Installation:
     tenant: TenantWorld
     key: str
     owner: str
-    """The token of an owner's session."""
+    """The token of a session of the owner."""
+    owner_email: str
     members: list[str]
     receiver: Receiver
     postbox: Postbox
@@ -61,13 +62,15 @@ class Installation:
 
     def client(self) -> httpx.AsyncClient:
         headers = {"Host": self.host, "Authorization": f"Bearer {self.key}"}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60)
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60, verify=False)
 
     def browser(self, token: str = "") -> httpx.AsyncClient:
         """With cookies of its own; signed in with the token of a session."""
         cookies = {"pb_auth": token} if token else {}
         headers = {"Host": self.host, **OWN}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, cookies=cookies, timeout=60)
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers, cookies=cookies, timeout=60, verify=False
+        )
 
     def start(self) -> None:
         with self.log.open("a") as log:
@@ -154,7 +157,8 @@ async def installed(
             **(through or {}),
         }
         try:
-            site = await _new_site(world, folder, process, receiver, postbox, authority=authority)
+            content = await _new_site(world, receiver.url())
+            site = Installation(folder, process, world, *content, receiver, postbox, authority)
             try:
                 yield site
             finally:
@@ -163,15 +167,14 @@ async def installed(
             await world.parts.close()
 
 
-async def _new_site(
-    world: World,
-    folder: Path,
-    environ: dict[str, str],
-    receiver: Receiver,
-    postbox: Postbox,
-    *,
-    authority: Authority,
-) -> Installation:
+async def another_site(site: Installation, *, hook: str = "/hook") -> Installation:
+    """Another site of the same service, which must be running. `hook`: the path that hears of its
+    events, at the same receiver."""
+    tenant, key, owner, email, members = await _new_site(site.world, site.receiver.url(hook))
+    return replace(site, tenant=tenant, key=key, owner=owner, owner_email=email, members=members)
+
+
+async def _new_site(world: World, hook: str) -> tuple[TenantWorld, str, str, str, list[str]]:
     tenant = await world.new_tenant("coast", plan="enterprise")
     await tenant.settings(member_payment_webhook_secret=SECRET)
     owner = await tenant.owner()
@@ -183,21 +186,10 @@ async def _new_site(
     await world.parts.records.create(
         system(tenant.id),
         world.collection("webhook_subscriptions"),
-        {"name": "board", "url": receiver.url(), "events": list(_EVENTS)},
+        {"name": "board", "url": hook, "events": list(_EVENTS)},
         stamped={"secret": "whsec_" + "a" * 40},
     )
-    return Installation(
-        folder,
-        environ,
-        world,
-        tenant,
-        key,
-        owner.token,
-        members,
-        receiver,
-        postbox,
-        authority,
-    )
+    return tenant, key, owner.token, owner.email, members
 
 
 def _without_settings() -> dict[str, str]:

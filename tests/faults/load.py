@@ -59,6 +59,11 @@ class Ledger:
     """Requests of pages that were answered."""
     asked: int = 0
     acknowledged: int = 0
+    bad_input: int = 0
+    unanswered: int = 0
+    """Requests whose connection ended without an answer."""
+    latencies: list[tuple[float, float]] = field(default_factory=list)
+    """When each answered request began, and its seconds."""
     answers: Counter[str] = field(default_factory=Counter)
     undocumented: list[str] = field(default_factory=list)
 
@@ -72,7 +77,6 @@ class Load:
         self.ledger = Ledger()
         self.rng = random.Random(seed)
         self.grown = asyncio.Event()
-        self.latencies: list[float] = []
         self.clock_jumps = False
         """Signatures and proofs may be too old, or from the future, when they come."""
         self.paths = PATHS
@@ -131,8 +135,9 @@ class Load:
         try:
             answer = await client.request(method, path, **request)
         except httpx.TransportError as error:
+            self.ledger.unanswered += 1
             raise Unacknowledged from error
-        self.latencies.append(time.perf_counter() - began)
+        self.ledger.latencies.append((began, time.perf_counter() - began))
         self.ledger.answers[f"{path.split('/')[1]} {answer.status_code}"] += 1
         if answer.status_code in UNAVAILABLE:
             raise Unacknowledged
@@ -261,6 +266,7 @@ async def send_bad_input(client: httpx.AsyncClient, load: Load) -> None:
         ("GET", "/api/collections/posts/records?filter=(((", {}),
     ]
     method, path, request = load.rng.choice(bad)
+    load.ledger.bad_input += 1
     await load.call(client, method, path, (201, 400, 401, 415, 422), **request)
 
 

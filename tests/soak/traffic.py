@@ -1,0 +1,198 @@
+"""Visitors of many sites: they read, write, import, export, listen, and send what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import unescape
+
+import httpx
+from tests.faces.admin.visitor import hidden_in
+from tests.faces.record_api.listener import listening
+from tests.faults.load import (
+    Load,
+    Path,
+    Post,
+    Unacknowledged,
+    export_members,
+    pay,
+    read,
+    send_bad_input,
+    send_newsletters,
+    upload,
+    write_posts,
+)
+from tests.soak.sites import Site
+
+from masthead.base import ids
+
+_OWNER = re.compile(r'data-(?:page-)?owner="([^"]*)"')
+_COLUMN = re.compile(r'<select[^>]*name="(column\.\d+)"[^>]*>(.*?)</select>', re.DOTALL)
+_CHOSEN = re.compile(r'value="(\w*)" selected')
+
+
+async def read_more(client: httpx.AsyncClient, load: Load) -> None:
+    """Front page, feed, sitemap, the newest post, a search."""
+    guest = {"Authorization": "", "Accept": "text/html"}
+    word = next((each.title for each in reversed(load.ledger.posts) if each.acknowledged), "fog")
+    for path in ("/", "/feed.xml", "/sitemap.xml", f"/posts/{word}", f"/search?q={word}"):
+        # 301 and 404: its title was changed, or it is in the trash.
+        expected = (200, 301, 404) if path.startswith("/posts/") else (200,)
+        await load.call(client, "GET", path, expected, headers=guest)
+
+
+async def call_with_key(client: httpx.AsyncClient, load: Load) -> None:
+    for path in (
+        "posts",
+        "posts?q=fog",
+        "media",
+        "members?per_page=50",
+        "webhooks/events",
+        "site-settings",
+    ):
+        await load.call(client, "GET", f"/api/v1/{path}", (200,))
+
+
+async def edit(client: httpx.AsyncClient, load: Load) -> None:
+    """Writes a new post in the editor, which saves it again and again."""
+    page = await load.call(client, "GET", "/admin/posts/new", (200,))
+    owner = _OWNER.search(page.text)
+    assert owner, page.text[:500]
+    headers = {
+        "x-page-owner": unescape(owner[1]),
+        "x-form-token": hidden_in(page.text)["form_token"],
+        "accept": "application/json",
+    }
+    post, post_id = Post(load.word()), ids.new_id()
+    post.attempted = post.title
+    load.ledger.posts.append(post)
+    path, version, text = f"/admin/posts/{post_id}/text", "new", ""
+    for _ in range(load.rng.randint(3, 12)):
+        text += " Fog over the harbour, and the horn every thirty seconds."
+        words = {"type": "paragraph", "content": [{"type": "text", "text": text}]}
+        document = {"type": "doc", "content": [words]}
+        body = {"version": version, "title": post.title, "content_json": document}
+        # 403: in this browser the owner has signed in again meanwhile.
+        saved = await load.call(client, "POST", path, (200, 403), json=body, headers=headers)
+        if saved.status_code == 403:
+            return
+        version = saved.json()["version"]
+        post.id, post.acknowledged = post_id, post.title
+        await asyncio.sleep(load.rng.uniform(0, 0.5))
+
+
+async def import_members(client: httpx.AsyncClient, load: Load) -> None:
+    """A list, whose columns are found by their names."""
+    emails = [f"{load.word()}@imported.example" for _ in range(load.rng.randint(1, 40))]
+    lines = ["Email,Full Name,Newsletter,Tier", *(f"{each},A Reader,no,free" for each in emails)]
+    address = "/admin/members/import"
+    page = await load.call(client, "GET", address, (200,))
+    sent = await load.call(
+        client,
+        "POST",
+        address,
+        (303,),
+        data=hidden_in(page.text),
+        files={"file": ("list.csv", "\n".join(lines).encode(), "text/csv")},
+    )
+    there = sent.headers["location"]
+    page = await load.call(client, "GET", there, (200,))
+    columns = {
+        name: each[1] if (each := _CHOSEN.search(options)) else ""
+        for name, options in _COLUMN.findall(page.text)
+    }
+    form = hidden_in(page.text) | columns | {"do": "run", "consent": "the form on paper"}
+    await load.call(client, "POST", there, (303,), data=form)
+    load.ledger.joined.update(emails)
+
+
+async def export_site(client: httpx.AsyncClient, load: Load) -> None:
+    """Asks for a file, and downloads the last one."""
+    address = "/admin/tools/export"
+    page = await load.call(client, "GET", address, (200,))
+    form = hidden_in(page.text) | {"format": load.rng.choice(("wxr", "ghost", "csv", "html"))}
+    # 403: by the clock, the sign-in is an hour ago.
+    await load.call(client, "POST", address, (303, 403), data=form)
+    for each in re.findall(rf'"({address}/[a-z0-9]+/download)"', page.text)[:1]:
+        await load.call(client, "GET", each, (200,))
+
+
+@dataclass
+class Visit:
+    path: Path
+    weight: float
+    is_staff: bool = False
+    """In a browser, signed in."""
+
+
+VISITS: Mapping[str, Visit] = {
+    "readers": Visit(read, 24),
+    "readers of more": Visit(read_more, 12),
+    "keys that read": Visit(call_with_key, 6),
+    "keys that write": Visit(write_posts, 8),
+    "editors": Visit(edit, 6, is_staff=True),
+    "uploads": Visit(upload, 2),
+    "payments": Visit(pay, 3),
+    "newsletters": Visit(send_newsletters, 0.4),
+    "exports of members": Visit(export_members, 0.5),
+    "imports": Visit(import_members, 0.7, is_staff=True),
+    "exports": Visit(export_site, 0.5, is_staff=True),
+    "bad input": Visit(send_bad_input, 13),
+}
+"""How often each happens, of all visits: one request in twenty is bad input."""
+
+
+@dataclass
+class Crowd:
+    """Visitors of random sites, each of whom waits before the next visit."""
+
+    sites: list[Site]
+    visitors: int
+    pause_seconds: float
+    listeners: int
+    rng: random.Random
+    heard: int = 0
+    """Messages of realtime connections."""
+    cut_off: int = 0
+    """Realtime connections that the service has ended."""
+    problems: list[str] = field(default_factory=list)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def come(self) -> None:
+        self._tasks = [
+            *(asyncio.create_task(self._visit()) for _ in range(self.visitors)),
+            *(asyncio.create_task(self._listen()) for _ in range(self.listeners)),
+        ]
+
+    async def leave(self) -> None:
+        """At once: what is under way is cut off."""
+        for each in self._tasks:
+            each.cancel()
+        ends = await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.problems += [repr(each) for each in ends if isinstance(each, Exception)]
+
+    async def _visit(self) -> None:
+        names = list(VISITS)
+        weights = [VISITS[each].weight for each in names]
+        while True:
+            await asyncio.sleep(self.rng.expovariate(1) * self.pause_seconds)
+            site = self.rng.choice(self.sites)
+            visit = VISITS[self.rng.choices(names, weights)[0]]
+            try:
+                client = await site.signed_in() if visit.is_staff else site.api
+                await visit.path(client, site)
+            except Unacknowledged:
+                continue
+
+    async def _listen(self) -> None:
+        """Connects, hears of posts for a while, and connects elsewhere."""
+        while True:
+            site = self.rng.choice(self.sites).site
+            async with listening(site.url, site.host) as listener:
+                await listener.subscribe("posts/*")
+                await asyncio.wait([listener.task], timeout=self.rng.uniform(2, 20))
+                self.heard += listener.waiting
+                self.cut_off += listener.task.done()
