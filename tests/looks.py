@@ -83,7 +83,8 @@ _REACHED = """() => {
 }"""
 
 _BEYOND = """[...document.body.querySelectorAll('*')]
-  .filter(each => each.getBoundingClientRect().right > innerWidth + 0.5)
+  .filter(each => each.getBoundingClientRect().right > innerWidth + 0.5
+    || each.getBoundingClientRect().left < -0.5)
   .map(each => each.outerHTML.slice(0, 160)).slice(-3)"""
 
 
