@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from io import BytesIO
 from pathlib import Path
@@ -28,12 +29,14 @@ KEYWORDS: dict[str, Any] = {
     "words_in": ((1, "c"), 2),
 }
 _OF_STAFF: dict[str, Any] = {"staff_counted": (1, 2), "staff_words": None}
-_METHODS = {".html": "jinja2", ".txt": "jinja2", ".py": "python"}
+_METHODS = {".html": "jinja2", ".txt": "jinja2", ".py": "python", ".ts": "javascript"}
 _OPTIONS = {"trimmed": "true", "silent": "false"}
 _ADMIN = "faces/admin/"
 """Its words are no reader's."""
+_SCRIPTS = "faces/admin/editor/source/"
+"""Their words go to the browser."""
 _NOT_OURS = (
-    *("faces/admin/editor/", "features/ai/prompts/", "service/"),
+    *("faces/admin/editor/tests/", "features/ai/prompts/", "service/"),
     "faces/admin/templates/operator/components.html",
 )
 CATALOG_LANGUAGES = {SITE: LANGUAGES[1:], ADMIN: tuple(ADMIN_LANGUAGES)[1:]}
@@ -124,3 +127,20 @@ def update() -> None:
             path = path_of(language, name)
             path.parent.mkdir(exist_ok=True)
             path.write_text(text_of(catalog), encoding="utf-8")
+            if name == ADMIN:
+                script_words_path(language).write_text(script_words(language), encoding="utf-8")
+
+
+def script_words_path(language: str) -> Path:
+    return SOURCE / _ADMIN / "static" / "vendor" / f"words-{language}.js"
+
+
+def script_words(language: str) -> str:
+    """The words that a page brings along for its scripts: see editor/source/words.ts."""
+    catalogs = [stored_catalog(language, name) for name in (ADMIN, SITE)]
+    found: dict[str, Any] = {}
+    for path, _, message, _, context in _found(KEYWORDS):
+        if path.startswith(_SCRIPTS):
+            said = next(filter(None, (each.get(message, context) for each in catalogs)))
+            found[message if isinstance(message, str) else message[0]] = said.string
+    return f"globalThis.mhWords={json.dumps(dict(sorted(found.items())), ensure_ascii=False)};\n"

@@ -54,6 +54,9 @@ def _environment(translator: Translator, assets: Assets) -> Environment:
     )
     install_words(environment, translator)
     environment.globals["asset"] = assets.url
+    # Those of the scripts, which the page loads before them. English ones are in the scripts.
+    words_file = f"vendor/words-{translator.spoken}.js"
+    environment.globals["script_words"] = words_file if (STATIC / words_file).exists() else ""
     environment.filters |= {
         "number": number,
         "decimal": lambda value: decimal_text(value, spoken_now().spoken),

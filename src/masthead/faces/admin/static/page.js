@@ -33,7 +33,7 @@ function countCharacters({ target: field }) {
   if (!count) return;
   const max = Number(count.dataset.max);
   const length = [...field.value].length;
-  count.textContent = length > max ? `${length}/${max}, ${length - max} too many` : `${length}/${max}`;
+  count.textContent = length > max ? `${length}/${max}, ${count.dataset.tooMany.replace("{}", String(length - max))}` : `${length}/${max}`;
   count.classList.toggle("bad", length > max);
 }
 document.addEventListener("input", countCharacters);
@@ -80,7 +80,7 @@ customElements.define("mh-copy", class extends HTMLElement {
     this.querySelector("button").addEventListener("click", async () => {
       const text = this.dataset.text ?? this.parentElement.querySelector("pre, [data-copied]").textContent;
       await navigator.clipboard.writeText(text);
-      said.textContent = "Copied";
+      said.textContent = document.body.dataset.copied;
     });
   }
 });

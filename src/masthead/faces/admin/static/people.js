@@ -14,7 +14,7 @@ customElements.define("mh-people", class extends HTMLElement {
     }));
     this.input = document.createElement("input");
     const attributes = {
-      type: "search", class: "input", placeholder: "Search people", "aria-label": `Search ${this.dataset.label}`,
+      type: "search", class: "input", placeholder: this.dataset.search, "aria-label": this.dataset.searchIn,
       autocomplete: "off", spellcheck: "false", enterkeyhint: "done",
     };
     for (const [name, value] of Object.entries(attributes)) this.input.setAttribute(name, value);
@@ -69,6 +69,6 @@ customElements.define("mh-people", class extends HTMLElement {
     for (const each of this.people)
       // The one that was taken off stays while the focus is at it.
       each.row.hidden = !each.box.checked && !found.includes(each) && !(isOpen && each.box === here);
-    this.said.textContent = isOpen && this.input.value.trim() ? `${found.length} found` : "";
+    this.said.textContent = isOpen && this.input.value.trim() ? this.dataset.found.replace("{}", String(found.length)) : "";
   }
 });

@@ -18,12 +18,12 @@ customElements.define("mh-tags", class extends HTMLElement {
     const { id } = this.field;
     this.input = make("input", {
       id, type: "text", role: "combobox", autocomplete: "off", "aria-expanded": "false",
-      "aria-controls": `${id}-options`, "aria-autocomplete": "list", placeholder: "Add", enterkeyhint: "enter",
+      "aria-controls": `${id}-options`, "aria-autocomplete": "list", placeholder: this.dataset.add, enterkeyhint: "enter",
     });
     for (const name of ["aria-describedby", "aria-invalid"]) {
       if (this.field.hasAttribute(name)) this.input.setAttribute(name, this.field.getAttribute(name));
     }
-    this.list = make("ul", { class: "menu chip-options", id: `${id}-options`, role: "listbox", "aria-label": "Suggestions" });
+    this.list = make("ul", { class: "menu chip-options", id: `${id}-options`, role: "listbox", "aria-label": this.dataset.label });
     this.said = make("span", { class: "vh", role: "status" });
     this.box = make("div", { class: "chips" }, this.input);
     this.field.id = `${id}-value`;
@@ -31,7 +31,7 @@ customElements.define("mh-tags", class extends HTMLElement {
     this.list.hidden = true;
     this.append(this.box, this.list, this.said);
     const help = document.getElementById(`${id}-help`);
-    if (help) help.textContent = "Enter or a comma adds one, Backspace removes the last.";
+    if (help) help.textContent = this.dataset.help;
     this.listen();
     this.show();
   }
@@ -78,13 +78,13 @@ customElements.define("mh-tags", class extends HTMLElement {
   show() {
     for (const each of this.box.querySelectorAll(".chip")) each.remove();
     for (const tag of this.tags) {
-      const remove = make("button", { type: "button", "aria-label": `Remove ${tag}` });
+      const remove = make("button", { type: "button", "aria-label": this.dataset.remove.replace("{}", tag) });
       const cross = /** @type {HTMLTemplateElement} */ (this.getElementsByTagName("template")[0]);
       remove.append(cross.content.cloneNode(true));
       remove.addEventListener("click", () => this.without(tag));
       this.input.before(make("span", { class: "chip" }, tag, remove));
     }
-    this.input.placeholder = this.tags.length ? "" : "Add";
+    this.input.placeholder = this.tags.length ? "" : this.dataset.add;
   }
 
   add(...given) {
@@ -96,12 +96,12 @@ customElements.define("mh-tags", class extends HTMLElement {
     const fresh = named.filter((each) => !had.includes(each));
     if (!fresh.length) return;
     this.tags = [...had, ...fresh];
-    this.said.textContent = `${fresh.join(", ")} added`;
+    this.said.textContent = this.dataset.added.replace("{}", fresh.join(", "));
   }
 
   without(tag) {
     this.tags = this.tags.filter((each) => each !== tag);
-    this.said.textContent = `${tag} removed`;
+    this.said.textContent = this.dataset.removed.replace("{}", tag);
     this.input.focus();
   }
 

@@ -20,16 +20,17 @@ import { countWords } from "./documents.ts";
 import { generate } from "./event_stream.ts";
 import type { Provider } from "./event_stream.ts";
 import { openMenu } from "./menu.ts";
+import { _, counted, numberText } from "./words.ts";
 
 const TITLES: Record<Action, string> = {
-  rewrite: "Rewrite",
-  summarize: "Summary",
-  translate: "Translation",
-  generate: "Write",
+  rewrite: _("Rewrite"),
+  summarize: _("Summary"),
+  translate: _("Translation"),
+  generate: _("Write"),
 };
 const QUESTIONS: Partial<Record<Action, [string, string]>> = {
-  translate: ["Into which language?", "English"],
-  generate: ["What should it write?", "Three sentences about…"],
+  translate: [_("Into which language?"), _("English")],
+  generate: [_("What should it write?"), _("Three sentences about…")],
 };
 const MAX_SELECTION = 32_000;
 
@@ -42,12 +43,12 @@ export interface Assistant extends Provider {
 export function aiMenu(editor: Editor, provider: Assistant, opener: HTMLElement): void {
   const ask = (action: Action) => () => askAi(editor, provider, action);
   const items = [
-    { label: "Rewrite", icon: "sparkles", run: ask("rewrite") },
-    { label: "Summarize", icon: "list", run: ask("summarize") },
-    { label: "Translate…", icon: "globe", run: ask("translate") },
-    { label: "Write on…", icon: "plus", run: ask("generate") },
+    { label: _("Rewrite"), icon: "sparkles", run: ask("rewrite") },
+    { label: _("Summarize"), icon: "list", run: ask("summarize") },
+    { label: _("Translate…"), icon: "globe", run: ask("translate") },
+    { label: _("Write on…"), icon: "plus", run: ask("generate") },
   ];
-  openMenu(opener, "With AI", [{ label: "With AI", items }], () => editor.view.focus());
+  openMenu(opener, _("With AI"), [{ label: _("With AI"), items }], () => editor.view.focus());
 }
 
 export function askAi(editor: Editor, provider: Assistant, action: Action): void {
@@ -97,7 +98,7 @@ class Panel {
     this.set({ from, to, panel: this.box, escape: () => this.escape() });
     const question = QUESTIONS[this.action];
     if (this.selection.length > MAX_SELECTION) {
-      this.finish(`The selection has more than ${MAX_SELECTION.toLocaleString("en-GB")} characters. Select less.`, false);
+      this.finish(_("The selection has more than %(number)s characters. Select less.", { number: numberText(MAX_SELECTION) }), false);
     } else if (question) this.ask(...question);
     else void this.run({ action: this.action, selection: this.selection });
   }
@@ -124,11 +125,11 @@ class Panel {
       "div",
       { class: "ai-ask" },
       element("label", {}, element("span", {}, label), input),
-      button("Go", go),
+      button(_("Go"), go),
     );
     this.said.textContent = TITLES[this.action];
     this.text.before(question);
-    this.actions.replaceChildren(button("Discard", () => this.close(), "quiet"));
+    this.actions.replaceChildren(button(_("Discard"), () => this.close(), "quiet"));
     input.focus();
   }
 
@@ -143,9 +144,9 @@ class Panel {
     this.taken = { content: Fragment.empty, notes: [] };
     this.text.textContent = "";
     const { blocks } = this.selected.sent;
-    this.said.textContent = blocks.length ? "Writing… Pictures, tables and embeds stay as they are." : "Writing…";
+    this.said.textContent = blocks.length ? _("Writing… Pictures, tables and embeds stay as they are.") : _("Writing…");
     this.text.setAttribute("aria-busy", "true");
-    this.actions.replaceChildren(button("Stop", () => this.stop()));
+    this.actions.replaceChildren(button(_("Stop"), () => this.stop()));
     this.box.focus();
     let problem = "";
     let retryable = false;
@@ -161,7 +162,7 @@ class Panel {
       }
     } catch {
       const isStopped = this.running.signal.aborted;
-      problem = isStopped ? "Stopped." : "The server can't be reached.";
+      problem = isStopped ? _("Stopped.") : _("The server can’t be reached.");
       retryable = !isStopped;
     }
     this.running = null;
@@ -195,16 +196,17 @@ class Panel {
 
   private finish(problem: string, retry: false | (() => void)): void {
     const { content, notes } = this.taken;
-    const length = `${TITLES[this.action]}, ${countWords(content.textBetween(0, content.size, " ", " "))} words`;
+    const words = countWords(content.textBetween(0, content.size, " ", " "));
+    const length = `${TITLES[this.action]}, ${counted("%(number)s word", "%(number)s words", words)}`;
     const said = problem || (notes.length ? `${length}.` : length);
     this.said.textContent = [said, ...notes].join(" ");
     const found: HTMLElement[] = [];
     if (this.taken.content.size) {
-      if (this.selected.to > this.selected.from) found.push(button("Replace", () => this.replace(), "primary"));
-      found.push(button("Insert below", () => this.insert()));
+      if (this.selected.to > this.selected.from) found.push(button(_("Replace"), () => this.replace(), "primary"));
+      found.push(button(_("Insert below"), () => this.insert()));
     }
-    if (retry) found.push(button("Try again", retry));
-    found.push(button("Discard", () => this.close(), "quiet"));
+    if (retry) found.push(button(_("Try again"), retry));
+    found.push(button(_("Discard"), () => this.close(), "quiet"));
     this.actions.replaceChildren(...found);
     if (this.box.contains(document.activeElement) || document.activeElement === document.body) found[0].focus();
   }

@@ -5,6 +5,7 @@ import { DOMParser as DocumentParser, Fragment } from "@tiptap/pm/model";
 import type { Node as DocumentNode, Schema } from "@tiptap/pm/model";
 import { cleanPaste } from "./paste.ts";
 import type { Sent } from "./markdown.ts";
+import { _, counted } from "./words.ts";
 
 export interface Answer {
   content: Fragment;
@@ -38,10 +39,15 @@ export function formattedAnswer(html: string, sent: Sent, asked: string, schema:
   const lost = sent.links.length - seen.links.size;
   const lostBlocks = sent.blocks.length - seen.blocks.size + sent.pictures.length - seen.pictures.size;
   const notes = [
-    lost === 1 ? "A link of the selection is missing." : lost ? `${lost} links of the selection are missing.` : "",
-    lostBlocks === 1 ? "A picture, table or embed of the selection is missing." : "",
-    lostBlocks > 1 ? `${lostBlocks} pictures, tables or embeds of the selection are missing.` : "",
-    madeUp ? "Addresses that the AI made up are left out." : "",
+    lost > 0 ? counted("A link of the selection is missing.", "%(number)s links of the selection are missing.", lost) : "",
+    lostBlocks > 0
+      ? counted(
+          "A picture, table or embed of the selection is missing.",
+          "%(number)s pictures, tables or embeds of the selection are missing.",
+          lostBlocks,
+        )
+      : "",
+    madeUp ? _("Addresses that the AI made up are left out.") : "",
   ];
   return { content, notes: notes.filter(Boolean) };
 }

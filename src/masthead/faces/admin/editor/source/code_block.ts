@@ -3,6 +3,7 @@
 import { CodeBlock as Base } from "@tiptap/extension-code-block";
 import { TextSelection } from "@tiptap/pm/state";
 import { element } from "./elements.ts";
+import { _ } from "./words.ts";
 
 const LANGUAGE = /^[\w.+#-]{1,40}$/;
 
@@ -12,7 +13,7 @@ export const CodeBlock = Base.extend({
       const field: HTMLInputElement = element("input", {
         class: "code-language",
         type: "text",
-        "aria-label": "Language of the code",
+        "aria-label": _("Language of the code"),
         placeholder: "language",
         maxlength: "40",
         spellcheck: "false",

@@ -7,6 +7,7 @@ import { CARDS } from "./cards/catalog.ts";
 import { askLink } from "./dialogs.ts";
 import type { FindLinks } from "./dialogs.ts";
 import type { Group, Item } from "./menu.ts";
+import { _ } from "./words.ts";
 
 export interface Command {
   label: string;
@@ -20,10 +21,10 @@ export interface Command {
 
 function heading(level: 2 | 3 | 4): Command {
   return {
-    label: level === 2 ? "Heading" : level === 3 ? "Smaller heading" : "Smallest heading",
+    label: level === 2 ? _("Heading") : level === 3 ? _("Smaller heading") : _("Smallest heading"),
     icon: "heading-2",
     keys: `Ctrl Alt ${level}`,
-    words: `h${level} title section`,
+    words: `h${level} ${_("title section")}`,
     run: (editor) => editor.chain().focus().toggleHeading({ level }).run(),
     isActive: (editor) => editor.isActive("heading", { level }),
   };
@@ -40,9 +41,9 @@ function mark(label: string, icon: string, name: string, keys: string): Command 
 }
 
 export const HEADING = heading(2);
-export const BOLD = mark("Bold", "bold", "bold", "Ctrl B");
-export const ITALIC = mark("Italic", "italic", "italic", "Ctrl I");
-export const CODE = mark("Code", "code", "code", "Ctrl E");
+export const BOLD = mark(_("Bold"), "bold", "bold", "Ctrl B");
+export const ITALIC = mark(_("Italic"), "italic", "italic", "Ctrl I");
+export const CODE = mark(_("Code"), "code", "code", "Ctrl E");
 let links: FindLinks | null = null;
 
 /** What the dialog of a link searches. */
@@ -51,7 +52,7 @@ export function useLinks(find: FindLinks | null): void {
 }
 
 export const LINK: Command = {
-  label: "Link",
+  label: _("Link"),
   icon: "link",
   keys: "Ctrl K",
   run: (editor) => {
@@ -72,62 +73,62 @@ export const LINK: Command = {
   isActive: (editor) => editor.isActive("link"),
 };
 export const BULLETS: Command = {
-  label: "Bullets",
+  label: _("Bullets"),
   icon: "list",
   keys: "Ctrl Shift 8",
-  words: "list unordered",
+  words: _("list unordered"),
   run: (editor) => editor.chain().focus().toggleBulletList().run(),
   isActive: (editor) => editor.isActive("bulletList"),
 };
 export const NUMBERS: Command = {
-  label: "Numbers",
+  label: _("Numbers"),
   icon: "list-ordered",
   keys: "Ctrl Shift 7",
-  words: "list ordered",
+  words: _("list ordered"),
   run: (editor) => editor.chain().focus().toggleOrderedList().run(),
   isActive: (editor) => editor.isActive("orderedList"),
 };
 export const TASKS: Command = {
-  label: "Tasks",
+  label: _("Tasks"),
   icon: "check",
   keys: "Ctrl Shift 9",
-  words: "list todo checkbox",
+  words: _("list todo checkbox"),
   run: (editor) => editor.chain().focus().toggleTaskList().run(),
   isActive: (editor) => editor.isActive("taskList"),
 };
 export const QUOTE: Command = {
-  label: "Quote",
+  label: _("Quote"),
   icon: "quote",
   keys: "Ctrl Shift B",
-  words: "blockquote citation",
+  words: _("blockquote citation"),
   run: (editor) => editor.chain().focus().toggleBlockquote().run(),
   isActive: (editor) => editor.isActive("blockquote"),
 };
 export const CODE_BLOCK: Command = {
-  label: "Code block",
+  label: _("Code block"),
   icon: "code",
   keys: "Ctrl Alt C",
-  words: "pre program",
+  words: _("pre program"),
   run: (editor) => editor.chain().focus().toggleCodeBlock().run(),
   isActive: (editor) => editor.isActive("codeBlock"),
 };
 export const TABLE: Command = {
-  label: "Table",
+  label: _("Table"),
   icon: "table",
-  words: "rows columns",
+  words: _("rows columns"),
   run: (editor) => editor.chain().focus().insertTable({ rows: 3, cols: 3, withHeaderRow: true }).run(),
   isActive: (editor) => editor.isActive("table"),
 };
 export const DIVIDER: Command = {
-  label: "Divider",
+  label: _("Divider"),
   icon: "minus",
-  words: "rule line hr",
+  words: _("rule line hr"),
   run: (editor) => editor.chain().focus().setHorizontalRule().run(),
 };
 export const PAYWALL: Command = {
-  label: "Members only from here",
+  label: _("Members only from here"),
   icon: "lock",
-  words: "paywall members",
+  words: _("paywall members"),
   run: (editor) => insertPaywall(editor),
 };
 
@@ -138,13 +139,13 @@ function insertPaywall({ state, view }: Editor): void {
 }
 
 export const UNDO: Command = {
-  label: "Undo",
+  label: _("Undo"),
   icon: "undo-2",
   keys: "Ctrl Z",
   run: (editor) => editor.chain().focus().undo().run(),
 };
 export const REDO: Command = {
-  label: "Redo",
+  label: _("Redo"),
   icon: "redo-2",
   keys: "Ctrl Y",
   run: (editor) => editor.chain().focus().redo().run(),
@@ -153,11 +154,11 @@ export const REDO: Command = {
 const MORE = [
   heading(3),
   heading(4),
-  mark("Underline", "minus", "underline", "Ctrl U"),
-  mark("Strike through", "minus", "strike", "Ctrl Shift S"),
-  mark("Highlight", "minus", "highlight", "Ctrl Shift H"),
-  mark("Subscript", "arrow-down", "subscript", "Ctrl ,"),
-  mark("Superscript", "arrow-up", "superscript", "Ctrl ."),
+  mark(_("Underline"), "minus", "underline", "Ctrl U"),
+  mark(_("Strike through"), "minus", "strike", "Ctrl Shift S"),
+  mark(_("Highlight"), "minus", "highlight", "Ctrl Shift H"),
+  mark(_("Subscript"), "arrow-down", "subscript", "Ctrl ,"),
+  mark(_("Superscript"), "arrow-up", "superscript", "Ctrl ."),
   TASKS,
   CODE_BLOCK,
   PAYWALL,
@@ -168,11 +169,11 @@ export const BLOCKS = [HEADING, heading(3), heading(4), BULLETS, NUMBERS, TASKS,
 /** The menu of what has no button of its own. */
 export function moreGroups(editor: Editor, snippets: Command[]): Group[] {
   const groups = [
-    { label: "Text", items: MORE.map((command) => item(editor, command)) },
-    { label: "Cards", items: CARDS.map((card) => item(editor, cardCommand(card))) },
+    { label: _("Text"), items: MORE.map((command) => item(editor, command)) },
+    { label: _("Cards"), items: CARDS.map((card) => item(editor, cardCommand(card))) },
   ];
-  if (snippets.length) groups.push({ label: "Snippets", items: snippets.map((command) => item(editor, command)) });
-  if (editor.isActive("table")) groups.unshift({ label: "Table", items: tableItems(editor) });
+  if (snippets.length) groups.push({ label: _("Snippets"), items: snippets.map((command) => item(editor, command)) });
+  if (editor.isActive("table")) groups.unshift({ label: _("Table"), items: tableItems(editor) });
   return groups;
 }
 
@@ -188,15 +189,15 @@ export function item(editor: Editor, command: Command): Item {
 
 function tableItems(editor: Editor): Item[] {
   const commands = {
-    "Row below": () => editor.chain().focus().addRowAfter().run(),
-    "Row above": () => editor.chain().focus().addRowBefore().run(),
-    "Column to the right": () => editor.chain().focus().addColumnAfter().run(),
-    "Column to the left": () => editor.chain().focus().addColumnBefore().run(),
-    "Header row on or off": () => editor.chain().focus().toggleHeaderRow().run(),
-    "Join or split cells": () => editor.chain().focus().mergeOrSplit().run(),
-    "Delete the row": () => editor.chain().focus().deleteRow().run(),
-    "Delete the column": () => editor.chain().focus().deleteColumn().run(),
-    "Delete the table": () => editor.chain().focus().deleteTable().run(),
+    [_("Row below")]: () => editor.chain().focus().addRowAfter().run(),
+    [_("Row above")]: () => editor.chain().focus().addRowBefore().run(),
+    [_("Column to the right")]: () => editor.chain().focus().addColumnAfter().run(),
+    [_("Column to the left")]: () => editor.chain().focus().addColumnBefore().run(),
+    [_("Header row on or off")]: () => editor.chain().focus().toggleHeaderRow().run(),
+    [_("Merge or split cells")]: () => editor.chain().focus().mergeOrSplit().run(),
+    [_("Delete the row")]: () => editor.chain().focus().deleteRow().run(),
+    [_("Delete the column")]: () => editor.chain().focus().deleteColumn().run(),
+    [_("Delete the table")]: () => editor.chain().focus().deleteTable().run(),
   };
   return Object.entries(commands).map(([label, run]) => ({ label, icon: "table", run }));
 }

@@ -6,6 +6,7 @@ import type { Piece } from "./difference.ts";
 import { blocks, countWords } from "./documents.ts";
 import { button, clock, element, icon } from "./elements.ts";
 import type { Snapshot } from "./kept.ts";
+import { _, counted } from "./words.ts";
 
 /** A setting in which the two differ. */
 export interface Setting {
@@ -21,10 +22,11 @@ export interface Choices {
 
 export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[], choices: Choices): HTMLElement {
   const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
-  const [heading, what] = words(theirs);
+  const [heading, happened] = words(theirs);
   // The same account in another tab is not another person.
   const isTheirs = !theirs.is_own && !!theirs.by;
-  const other = isTheirs ? "theirs" : "the other one";
+  const onlyTheirs = isTheirs ? _("This paragraph is only in theirs.") : _("This paragraph is only in the other one.");
+  const onlyMine = _("This paragraph is only in yours.");
   const view = element(
     "section",
     { class: "conflict", "aria-labelledby": "conflict-title", tabindex: "-1" },
@@ -35,29 +37,36 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
       element(
         "p",
         {},
-        `${what}${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
-          `publishing wait until you choose. Nothing is lost: ${other} stays in the history if you keep yours, ` +
-          `and yours stays on this device for 30 days if you take ${other}.`,
+        `${happened} `,
+        isTheirs
+          ? _(
+              "Saving and publishing wait until you choose. Nothing is lost: theirs stays in the history if you keep " +
+                "yours, and yours stays on this device for 30 days if you take theirs.",
+            )
+          : _(
+              "Saving and publishing wait until you choose. Nothing is lost: the other one stays in the history if " +
+                "you keep yours, and yours stays on this device for 30 days if you take the other one.",
+            ),
       ),
     ),
   );
   const grid = element(
     "div",
     { class: "versus" },
-    head("Yours", "this browser", myBlocks, mine.fields.title ?? "", [
-      button("Keep mine", choices.keepMine, "primary"),
+    head(_("Yours"), _("this browser"), myBlocks, mine.fields.title ?? "", [
+      button(_("Keep mine"), choices.keepMine, "primary"),
     ]),
-    head(isTheirs ? `${theirs.by}’s` : "The other one", "on the server", theirBlocks, theirs.title, [
-      button(isTheirs ? "Take theirs" : "Take the other one", choices.takeTheirs),
+    head(isTheirs ? _("%(name)s’s", { name: theirs.by }) : _("The other one"), where(theirs), theirBlocks, theirs.title, [
+      button(isTheirs ? _("Take theirs") : _("Take the other one"), choices.takeTheirs),
     ]),
   );
   const titles = rows([mine.fields.title ?? ""], [theirs.title]);
-  for (const row of titles) grid.append(cell(row.mine, row.isSame, true, other), cell(row.theirs, row.isSame, true, "yours"));
+  for (const row of titles) grid.append(cell(row.mine, row.isSame, true, onlyTheirs), cell(row.theirs, row.isSame, true, onlyMine));
   for (const { label, mine: my, theirs: their } of settings) {
     grid.append(settingCell(label, my), settingCell(label, their));
   }
   for (const row of rows(myBlocks, theirBlocks)) {
-    grid.append(cell(row.mine, row.isSame, false, other), cell(row.theirs, row.isSame, false, "yours"));
+    grid.append(cell(row.mine, row.isSame, false, onlyTheirs), cell(row.theirs, row.isSame, false, onlyMine));
   }
   view.append(grid);
   return view;
@@ -65,14 +74,18 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
 
 /** The heading, and what has happened. */
 function words(theirs: Theirs): [string, string] {
-  if (theirs.is_published) return ["Published meanwhile", "This text was published"];
-  if (theirs.is_own) return ["Changed in another tab", "You saved this text in another tab or browser"];
-  if (!theirs.by) return ["Changed elsewhere", "This text was changed in another tab or by someone else"];
-  return ["Changed by someone else", `${theirs.by} saved this text`];
+  if (theirs.is_published) return [_("Published meanwhile"), _("This text was published while you were writing.")];
+  if (theirs.is_own) return [_("Changed in another tab"), _("You saved this text in another tab or browser while you were writing.")];
+  if (!theirs.by) return [_("Changed elsewhere"), _("This text was changed in another tab or by someone else while you were writing.")];
+  return [_("Changed by someone else"), _("%(name)s saved this text while you were writing.", { name: theirs.by })];
+}
+
+function where({ at }: Theirs): string {
+  return at ? _("on the server, %(time)s", { time: clock(at) }) : _("on the server");
 }
 
 function head(name: string, where: string, text: string[], title: string, actions: HTMLElement[]): HTMLElement {
-  const words = countWords(text.join(" ")).toLocaleString("en-GB");
+  const words = counted("%(number)s word", "%(number)s words", countWords(text.join(" ")));
   const copy = element(
     "button",
     {
@@ -80,31 +93,31 @@ function head(name: string, where: string, text: string[], title: string, action
       class: "btn btn-s btn-quiet",
       click: () => {
         void navigator.clipboard.writeText([title, ...text].join("\n\n")).then(
-          () => (said.textContent = "Copied"),
-          () => (said.textContent = "Not copied: the browser does not allow it."),
+          () => (said.textContent = _("Copied")),
+          () => (said.textContent = _("Not copied: the browser does not allow it.")),
         );
       },
     },
     icon("copy"),
-    "Copy",
+    _("Copy"),
   );
   const said = element("span", { class: "vh", role: "status" });
   return element(
     "div",
     { class: "vs-head" },
-    element("h2", {}, name, element("small", {}, `${where}, ${words} words`)),
+    element("h2", {}, name, element("small", {}, `${where}, ${words}`)),
     element("span", { class: "push actions" }, said, copy, ...actions),
   );
 }
 
 function settingCell(label: string, value: string): HTMLElement {
-  return element("div", { class: "cell" }, element("p", {}, `${label}: `, element("ins", {}, value || "nothing")));
+  return element("div", { class: "cell" }, element("p", {}, `${label}: `, element("ins", {}, value || _("nothing"))));
 }
 
-function cell(pieces: Piece[] | null, isSame: boolean, isTitle: boolean, other: string): HTMLElement {
+function cell(pieces: Piece[] | null, isSame: boolean, isTitle: boolean, missing: string): HTMLElement {
   const text = pieces
     ? pieces.map((piece) => (piece.isNew ? element("ins", {}, piece.text) : piece.text))
-    : [element("span", { class: "missing" }, `This paragraph is only in ${other}.`)];
+    : [element("span", { class: "missing" }, missing)];
   const className = ["cell", isTitle && "t", isSame && "same"].filter(Boolean).join(" ");
   return element("div", { class: className }, element("p", {}, ...text));
 }

@@ -9,6 +9,7 @@ import { lost } from "./losses.ts";
 import type { Notices } from "./offers.ts";
 import { cleanPaste } from "./paste.ts";
 import { extensions } from "./schema.ts";
+import { _ } from "./words.ts";
 
 /** Null for a document that the editor would change by opening it. */
 export function openedContent(documentId: string, html: string, notices: Notices): JsonNode | string | null {
@@ -16,12 +17,12 @@ export function openedContent(documentId: string, html: string, notices: Notices
   const stored = data?.trim() ? (JSON.parse(data) as JsonNode | null) : null;
   if (stored && isValid(stored)) return stored;
   if (stored) {
-    notices.add("warn", "The document of this text can’t be opened in the editor. Here is its HTML.");
+    notices.add("warn", _("The document of this text can’t be opened in the editor. Here is its HTML."));
     return null;
   }
   const losses = lost(html);
   if (losses.length) {
-    notices.add("warn", `If you save here, the text loses parts that the editor lacks: ${losses.join(", ")}.`, "losses");
+    notices.add("warn", _("If you save here, the text loses parts that the editor lacks: %(parts)s.", { parts: losses.join(", ") }), "losses");
   }
   return cleanPaste(html);
 }

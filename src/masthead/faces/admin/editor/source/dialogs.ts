@@ -3,6 +3,7 @@
 import { button, element } from "./elements.ts";
 import { Picker } from "./picker.ts";
 import type { Found } from "./picker.ts";
+import { _ } from "./words.ts";
 
 let count = 0;
 
@@ -54,7 +55,7 @@ export function askLink(
   left: () => void,
 ): void {
   const picker = new Picker(
-    find ? "Address, or words of a post, page or tag" : "Address",
+    find ? _("Address, or words of a post, page or tag") : _("Address"),
     { inputmode: "url", placeholder: "https://" },
     find ?? (() => Promise.resolve([])),
     ({ url = "", label }) => {
@@ -75,7 +76,7 @@ export function askLink(
         event.preventDefault();
         const address = linkAddress(input.value);
         if (address === null) {
-          problem.textContent = "Write an address such as https://example.org, /about or name@example.org.";
+          problem.textContent = _("Write an address such as https://example.org, /about or name@example.org.");
           input.focus();
           return;
         }
@@ -88,12 +89,12 @@ export function askLink(
     element(
       "div",
       { class: "actions" },
-      current ? button("Remove the link", () => (leave(dialog), done(null)), "quiet") : null,
-      button("Cancel", () => leave(dialog)),
-      element("button", { class: "btn btn-s btn-primary", type: "submit" }, current ? "Change" : "Link"),
+      current ? button(_("Remove the link"), () => (leave(dialog), done(null)), "quiet") : null,
+      button(_("Cancel"), () => leave(dialog)),
+      element("button", { class: "btn btn-s btn-primary", type: "submit" }, current ? _("Change") : _("Link")),
     ),
   );
-  const dialog = show(current ? "Change the link" : "Link the text", [form], left);
+  const dialog = show(current ? _("Change the link") : _("Link the text"), [form], left);
   input.select();
 }
 
@@ -109,8 +110,8 @@ export function linkAddress(text: string): string | null {
 
 /** Signs in by the admin's own form, without leaving the page. */
 export function askSignIn(address: string, known: string, done: () => void, left: () => void): void {
-  const [first, email] = field("Email address", { type: "email", name: "email", autocomplete: "username", required: "" });
-  const [second, password] = field("Password", {
+  const [first, email] = field(_("Email address"), { type: "email", name: "email", autocomplete: "username", required: "" });
+  const [second, password] = field(_("Password"), {
     type: "password",
     name: "password",
     autocomplete: "current-password",
@@ -132,18 +133,18 @@ export function askSignIn(address: string, known: string, done: () => void, left
         });
       },
     },
-    element("p", {}, "Your text is safe on this device. Sign in, and it is saved."),
+    element("p", {}, _("Your text is safe on this device. Sign in, and it is saved.")),
     first,
     second,
     problem,
     element(
       "div",
       { class: "actions" },
-      button("Later", () => leave(dialog)),
-      element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Sign in"),
+      button(_("Later"), () => leave(dialog)),
+      element("button", { class: "btn btn-s btn-primary", type: "submit" }, _("Sign in")),
     ),
   );
-  const dialog = show("You were signed out", [form], left);
+  const dialog = show(_("You were signed out"), [form], left);
   (known ? password : email).focus();
 }
 
@@ -156,9 +157,9 @@ async function signIn(address: string, email: string, password: string): Promise
       redirect: "manual",
     });
     if (answer.type === "opaqueredirect") return "";
-    if (answer.status === 429) return "Too many attempts. Wait a moment and try again.";
-    return "The email address or the password is wrong.";
+    if (answer.status === 429) return _("Too many attempts. Wait a moment and try again.");
+    return _("The email address or the password is wrong.");
   } catch {
-    return "The server can't be reached. Try again in a moment.";
+    return _("The server can’t be reached. Try again in a moment.");
   }
 }

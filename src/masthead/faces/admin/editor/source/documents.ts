@@ -1,6 +1,7 @@
 // The editor's document as JSON: comparing two, reading their text.
 
 import { REQUIRED, isMissing } from "./cards/required.ts";
+import { _, counted, numberText } from "./words.ts";
 
 export interface JsonNode {
   type?: string;
@@ -78,7 +79,7 @@ function collect(node: JsonNode | null, found: string[]): void {
   if (node.type && node.type in REQUIRED) found.push(cardText(node));
   if (node.type === "figure") {
     const alt = typeof node.attrs?.alt === "string" ? node.attrs.alt : "";
-    found.push(["Picture", alt, textOf(node)].filter(Boolean).join(": "));
+    found.push([_("Picture"), alt, textOf(node)].filter(Boolean).join(": "));
     return;
   }
   if (children.some((child) => child.type === "text")) {
@@ -110,9 +111,9 @@ export function countWords(text: string): number {
 
 export function lengthSentence(text: string): string {
   const words = countWords(text);
-  if (!words) return "No words yet";
+  if (!words) return _("No words yet");
   const minutes = Math.max(1, Math.round(text.length / CHARACTERS_A_MINUTE));
-  return `${words.toLocaleString("en-GB")} ${words === 1 ? "word" : "words"}, ${minutes} min`;
+  return counted("%(number)s word, %(minutes)s min", "%(number)s words, %(minutes)s min", words, { minutes: numberText(minutes) });
 }
 
 /** Whether a plain text is likely to be Markdown: marks that prose does not have. */

@@ -1,6 +1,8 @@
 // Small elements of the editor's own controls. Everything is made by calls: the page's policy
 // allows no inline style or script, and texts never become markup.
 
+import { LOCALE } from "./words.ts";
+
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | boolean | null | undefined | ((event: never) => unknown)>;
 
@@ -86,5 +88,5 @@ export function roving(toolbar: HTMLElement): void {
 }
 
 export function clock(moment: Date | string): string {
-  return new Date(moment).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return new Date(moment).toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit" });
 }

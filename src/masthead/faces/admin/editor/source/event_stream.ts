@@ -1,20 +1,22 @@
 // The answer of /api/ai/generate, piece by piece (docs/ai.md).
 
+import { _, serverAnswered } from "./words.ts";
+
 export type Piece =
   | { text: string }
   | { error: string; retryable: boolean };
 
 const REASONS: Record<string, string> = {
-  provider_timeout: "The provider took too long.",
-  provider_disconnected: "The provider stopped in the middle.",
-  provider_garbled: "The provider sent something unreadable.",
-  provider_error: "The provider reported an error.",
-  provider_rate_limited: "The provider is busy.",
-  content_filtered: "The provider refuses to continue this text.",
-  empty_answer: "The provider sent no text.",
-  answer_too_long: "The answer became too long.",
-  service_stopping: "The service is being restarted.",
-  internal_error: "Something went wrong on the server.",
+  provider_timeout: _("The provider took too long."),
+  provider_disconnected: _("The provider stopped in the middle."),
+  provider_garbled: _("The provider sent something unreadable."),
+  provider_error: _("The provider reported an error."),
+  provider_rate_limited: _("The provider is busy."),
+  content_filtered: _("The provider refuses to continue this text."),
+  empty_answer: _("The provider sent no text."),
+  answer_too_long: _("The answer became too long."),
+  service_stopping: _("The service is being restarted."),
+  internal_error: _("Something went wrong on the server."),
 };
 
 /** One event's data; null for what is no news. */
@@ -25,7 +27,7 @@ export function read(data: string): Piece | null {
   if (typeof given.error === "string") return { error: given.error, retryable: false };
   if (given.event === "stream_failed") {
     const reason = String(given.reason);
-    return { error: REASONS[reason] ?? `The answer stopped early (${reason}).`, retryable: given.retryable === true };
+    return { error: REASONS[reason] ?? _("The answer stopped early (%(reason)s).", { reason }), retryable: given.retryable === true };
   }
   return null;
 }
@@ -86,7 +88,7 @@ export async function* generate(
 async function refusal(answer: Response): Promise<string> {
   const wait = Number(answer.headers.get("retry-after"));
   if (answer.status === 429) {
-    return wait ? `Too many calls. Try again in ${wait} s.` : "Too many calls. Try again in a minute.";
+    return wait ? _("Too many calls. Try again in %(seconds)s s.", { seconds: wait }) : _("Too many calls. Try again in a minute.");
   }
-  return `The server answered ${answer.status}.`;
+  return serverAnswered(answer.status);
 }

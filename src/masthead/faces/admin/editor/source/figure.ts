@@ -3,10 +3,11 @@
 import { Node, mergeAttributes } from "@tiptap/core";
 import type { NodeViewRenderer } from "@tiptap/core";
 import { element } from "./elements.ts";
+import { _ } from "./words.ts";
 
 const PARTS = ["src", "alt", "title", "width", "height", "href", "layout", "crop"];
-const WIDTHS = { "": "As wide as the text", wide: "Wide", full: "Full width" };
-const CROPS = { "": "Uncropped", "16:9": "16:9", "3:2": "3:2", "4:3": "4:3", "1:1": "Square", "21:9": "21:9" };
+const WIDTHS = { "": _("As wide as the text"), wide: _("Wide"), full: _("Full width") };
+const CROPS = { "": _("Uncropped"), "16:9": "16:9", "3:2": "3:2", "4:3": "4:3", "1:1": _("Square"), "21:9": "21:9" };
 
 export const Figure = Node.create({
   name: "figure",
@@ -116,7 +117,7 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
   const field: HTMLInputElement = element("input", {
     class: "input",
     type: "text",
-    "aria-label": "Alternative text",
+    "aria-label": _("Alternative text"),
     maxlength: "1000",
     focus: inView,
     input: () => set("alt", field.value),
@@ -128,11 +129,11 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
       }
     },
   });
-  const contentDOM = element("figcaption", { "data-placeholder": "Caption" });
+  const contentDOM = element("figcaption", { "data-placeholder": _("Caption") });
   const asked = element("span");
   const alternative = element("label", { class: "figure-alt", contenteditable: "false" }, asked, field);
-  const layout = choice("Width of the picture", WIDTHS, (value) => set("layout", value));
-  const crop = choice("Crop of the picture", CROPS, (value) => set("crop", value));
+  const layout = choice(_("Width of the picture"), WIDTHS, (value) => set("layout", value));
+  const crop = choice(_("Crop of the picture"), CROPS, (value) => set("crop", value));
   const shape = element("div", { class: "figure-shape", contenteditable: "false" }, layout, crop);
   const around = element("div", { contenteditable: "false" }, picture);
   const dom = element("figure", {}, around, alternative, shape, contentDOM);
@@ -153,11 +154,11 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     if (document.activeElement !== field) field.value = String(alt ?? "");
     // Readers get the library's where the text has none.
     const fallback = libraryAlt(String(src ?? ""));
-    field.placeholder = fallback ? `From the library: ${fallback}` : "Describe the picture";
+    field.placeholder = fallback ? _("From the library: %(alt)s", { alt: fallback }) : _("Describe the picture");
     const isMissing = !alt && !fallback;
     dom.classList.toggle("is-without-alt", isMissing);
     asked.className = isMissing ? "badge badge-warn" : "";
-    asked.textContent = isMissing ? "Alt text missing" : "Alt text";
+    asked.textContent = isMissing ? _("Alt text missing") : _("Alt text");
     contentDOM.classList.toggle("is-empty", current.content.size === 0);
     layout.value = String(current.attrs.layout ?? "");
     crop.value = String(current.attrs.crop ?? "");

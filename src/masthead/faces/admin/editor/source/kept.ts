@@ -5,6 +5,7 @@
 
 import { blocks, fingerprint } from "./documents.ts";
 import type { JsonNode } from "./documents.ts";
+import { _, serverAnswered } from "./words.ts";
 
 export interface Snapshot {
   fields: Record<string, string>;
@@ -69,7 +70,7 @@ export type Alive = () => Promise<ReadonlySet<string>>;
 /** The version of a text that is not on the server yet. */
 export const NEW = "new";
 /** What the server calls a draft without a title (admin/pages/editor.py). */
-const UNTITLED = "Untitled";
+const UNTITLED = _("Untitled");
 
 /** A text is offered only to the account that wrote it, in the site that it was written for. */
 export function textOf(owner: string, url: string): string {
@@ -124,5 +125,5 @@ export function problemsOf({ status, body }: Answer): Record<string, string> {
   const given = body.problems;
   if (given && typeof given === "object" && Object.keys(given).length) return given as Record<string, string>;
   if (typeof body.message === "string" && body.message) return { "": body.message };
-  return { "": status === 413 ? "The text is too large." : `The server answered ${status}.` };
+  return { "": status === 413 ? _("The text is too large.") : serverAnswered(status) };
 }

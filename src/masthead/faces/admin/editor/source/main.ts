@@ -36,6 +36,7 @@ import type { Page, TabMessage } from "./saving_edges.ts";
 import { Status } from "./status.ts";
 import { Submitting } from "./submitting.ts";
 import { Tools } from "./tools.ts";
+import { _ } from "./words.ts";
 
 const COUNT_AFTER = 400;
 /** Characters up to which the text is stored with each key. */
@@ -134,8 +135,8 @@ class TextEditor extends HTMLElement implements Page {
 
   askSignIn(): void {
     // For those who close the dialog.
-    this.notices.add("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
-      button("Sign in", () => this.askSignIn()),
+    this.notices.add("warn", _("You are signed out. What you write is kept on this device."), "signed-out", [
+      button(_("Sign in"), () => this.askSignIn()),
     ]);
     const isInField = document.activeElement?.matches("input, textarea, select");
     askSignIn(
@@ -175,21 +176,21 @@ class TextEditor extends HTMLElement implements Page {
   notKept(reason: string): void {
     if (!this.isKept) return;
     this.isKept = false;
-    this.notices.add("warn", `This browser does not keep the text (${reason}). Leave the page only after it says Saved.`);
+    this.notices.add("warn", _("This browser does not keep the text (%(reason)s). Leave the page only after it says Saved.", { reason }));
   }
 
   otherTab(message: TabMessage): void {
     if (message.type === "saved") {
-      this.notices.add("warn", `Saved in another tab at ${clock(message.at)}. Reopen it to continue from there.`, "tab", [
-        button("Reopen", () => location.reload()),
+      this.notices.add("warn", _("Saved in another tab at %(time)s. Reopen it to continue from there.", { time: clock(message.at) }), "tab", [
+        button(_("Reopen"), () => location.reload()),
       ]);
     } else {
-      this.notices.add("warn", "This text is also open in another tab. Write in one of them.", "tab");
+      this.notices.add("warn", _("This text is also open in another tab. Write in one of them."), "tab");
     }
   }
 
   restored(at: string): void {
-    this.notices.add("info", `Restored your text of ${clock(at)}, which had not been saved.`, "restored");
+    this.notices.add("info", _("Restored your text of %(time)s, which had not been saved.", { time: clock(at) }), "restored");
   }
 
   offerAside(): void {

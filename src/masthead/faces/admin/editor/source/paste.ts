@@ -2,6 +2,7 @@
 
 import type { EditorView } from "@tiptap/pm/view";
 import { readCss, withoutStyles } from "./css_text.ts";
+import { _ } from "./words.ts";
 
 const CSS = "data-css";
 
@@ -135,7 +136,7 @@ function pictures(body: HTMLElement): void {
   for (const each of body.querySelectorAll("img")) {
     const source = each.getAttribute("src") ?? "";
     if (/^(file|blob|cid|x-apple|webkit-fake-url):/i.test(source) || !source) {
-      each.replaceWith(`[Picture${each.alt ? `: ${each.alt}` : ""} – drop it here]`);
+      each.replaceWith(each.alt ? _("[Picture: %(alt)s – drop it here]", { alt: each.alt }) : _("[Picture – drop it here]"));
     }
   }
 }

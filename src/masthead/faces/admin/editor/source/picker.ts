@@ -3,6 +3,7 @@
 
 import type { Calls } from "./calls.ts";
 import { element, icon } from "./elements.ts";
+import { _ } from "./words.ts";
 
 export interface Found {
   label: string;
@@ -38,7 +39,7 @@ export class Picker {
   ) {
     count += 1;
     const id = `mh-picker-${count}`;
-    this.list = element("ul", { class: "menu menu-flat picker", role: "listbox", id: `${id}-list`, "aria-label": "Results", hidden: true });
+    this.list = element("ul", { class: "menu menu-flat picker", role: "listbox", id: `${id}-list`, "aria-label": _("Results"), hidden: true });
     this.input = element("input", {
       class: "input",
       id,
@@ -70,7 +71,7 @@ export class Picker {
     // Only the newest question is answered.
     if (mine !== this.asked) return;
     this.show(found);
-    if (words) this.said.textContent = found.length ? `${found.length} found` : "Nothing found";
+    if (words) this.said.textContent = found.length ? _("%(number)s found", { number: found.length }) : _("Nothing found");
     if (this.choosesFirst && found.length) this.choose(found[0]);
     else if (this.choosesFirst) this.input.form?.requestSubmit();
   }

@@ -6,6 +6,7 @@ import type { Effect, Event, Machine, Theirs, Timer } from "./autosave.ts";
 import { bodyOf, keyOf, print, problemsOf, relation, sessionOf } from "./kept.ts";
 import type { Answer, Kept, Snapshot } from "./kept.ts";
 import type { Edges, Page, TabMessage, Text } from "./saving_edges.ts";
+import { _, serverAnswered } from "./words.ts";
 
 /** Of a request that outlives its page; browsers take 64 KiB for all of them together. */
 const MAX_LAST = 60_000;
@@ -273,9 +274,9 @@ export class Saving {
       this.edges.tell({ type: "saved", text: this.of.text, version, at });
     } else if (status === 401) this.dispatch({ type: "signed-out" });
     else if (status === 409 && typeof body.version === "string") this.differs(body as unknown as Theirs, mine);
-    else if (status === 0) this.dispatch({ type: "unreachable", reason: "The server can’t be reached." });
+    else if (status === 0) this.dispatch({ type: "unreachable", reason: _("The server can’t be reached.") });
     else if (status === 429 || status >= 500) {
-      this.dispatch({ type: "unreachable", reason: `The server answered ${status}.`, retryAfter });
+      this.dispatch({ type: "unreachable", reason: serverAnswered(status), retryAfter });
     } else this.dispatch({ type: "refused", problems: problemsOf(answer) });
   }
 

@@ -16,6 +16,7 @@ import { CARDS } from "./cards/catalog.ts";
 import { PastedAddress } from "./cards/pasted_address.ts";
 import { CodeBlock } from "./code_block.ts";
 import { Figure } from "./figure.ts";
+import { _ } from "./words.ts";
 
 /** Alignment is part of imported documents: it stays, and nothing offers it. */
 const ALIGNED = ["paragraph", "heading"];
@@ -80,7 +81,7 @@ const Paywall = Node.create({
     const dom = document.createElement("div");
     dom.className = "paywall";
     dom.contentEditable = "false";
-    dom.append("Members only from here");
+    dom.append(_("Members only from here"));
     return { dom };
   },
 });

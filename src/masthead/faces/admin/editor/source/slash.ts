@@ -6,6 +6,7 @@ import { Plugin } from "@tiptap/pm/state";
 import type { Command } from "./commands.ts";
 import { element, icon } from "./elements.ts";
 import { place } from "./menu.ts";
+import { _ } from "./words.ts";
 
 export const Slash = Extension.create<{ commands: Command[] }>({
   name: "slash",
@@ -22,7 +23,7 @@ export const Slash = Extension.create<{ commands: Command[] }>({
 });
 
 class SlashMenu {
-  private readonly list = element("ul", { class: "menu menu-floating", role: "listbox", id: "mh-slash", "aria-label": "Insert" });
+  private readonly list = element("ul", { class: "menu menu-floating", role: "listbox", id: "mh-slash", "aria-label": _("Insert") });
   private found: Command[] = [];
   private at = 0;
   /** The start of the slash that Escape closed; typing on does not open it again. */

@@ -11,6 +11,7 @@ import { leave, show } from "./dialogs.ts";
 import { tidied } from "./documents.ts";
 import type { JsonNode } from "./documents.ts";
 import { Picker, foundAt } from "./picker.ts";
+import { _ } from "./words.ts";
 
 export interface Snippets {
   url: string;
@@ -21,15 +22,15 @@ export interface Snippets {
 
 export function snippetCommands(snippets: Snippets): Command[] {
   const insert: Command = {
-    label: "Snippet…",
+    label: _("Snippet…"),
     icon: "copy",
-    words: "reuse part template",
+    words: _("reuse part template"),
     run: (editor) => choose(editor, snippets),
   };
   const save: Command = {
-    label: "Save as a snippet…",
+    label: _("Save as a snippet…"),
     icon: "copy",
-    words: "reuse",
+    words: _("reuse"),
     run: (editor) => askName(editor, snippets),
   };
   return snippets.saves ? [insert, save] : [insert];
@@ -38,7 +39,7 @@ export function snippetCommands(snippets: Snippets): Command[] {
 function choose(editor: Editor, snippets: Snippets): void {
   const problem = element("p", { class: "hint hint-bad", role: "alert" });
   const picker = new Picker(
-    "Name",
+    _("Name"),
     {},
     (words) => foundAt(snippets.calls(), `${snippets.url}/found`, words),
     ({ id = "" }) => {
@@ -48,7 +49,7 @@ function choose(editor: Editor, snippets: Snippets): void {
         .then((body) => {
           const document = body?.content_json as JsonNode | undefined;
           if (!document) {
-            problem.textContent = "The snippet can’t be read now. Try again in a moment.";
+            problem.textContent = _("The snippet can’t be read now. Try again in a moment.");
             return;
           }
           leave(dialog);
@@ -56,10 +57,10 @@ function choose(editor: Editor, snippets: Snippets): void {
         });
     },
   );
-  const manage = element("a", { class: "link", href: snippets.url, target: "_blank" }, "All snippets");
-  const cancel = button("Cancel", () => leave(dialog));
+  const manage = element("a", { class: "link", href: snippets.url, target: "_blank" }, _("All snippets"));
+  const cancel = button(_("Cancel"), () => leave(dialog));
   const dialog = show(
-    "Insert a snippet",
+    _("Insert a snippet"),
     [picker.row, problem, element("div", { class: "actions" }, manage, cancel)],
     () => editor.view.focus(),
   );
@@ -95,7 +96,7 @@ function askName(editor: Editor, snippets: Snippets): void {
   const content = selected(editor);
   const said = element("p", { class: "hint", role: "alert" });
   const input = element("input", { class: "input", id: "mh-snippet-name", type: "text", maxlength: "100", autocomplete: "off" });
-  const save = element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Save");
+  const save = element("button", { class: "btn btn-s btn-primary", type: "submit" }, _("Save"));
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const sent = JSON.stringify({ name: input.value, content_json: { type: "doc", content } });
@@ -105,21 +106,21 @@ function askName(editor: Editor, snippets: Snippets): void {
       return;
     }
     const problems = Object.values((body.problems ?? {}) as Record<string, string>);
-    said.textContent = problems[0] ?? "The snippet was not saved. Try again in a moment.";
+    said.textContent = problems[0] ?? _("The snippet was not saved. Try again in a moment.");
     said.classList.add("hint-bad");
     input.focus();
   };
   const form = element(
     "form",
     { class: "stack", submit: (event: SubmitEvent) => void submit(event) },
-    element("div", { class: "field" }, element("label", { for: input.id }, "Name"), input),
+    element("div", { class: "field" }, element("label", { for: input.id }, _("Name")), input),
     said,
-    element("div", { class: "actions" }, button("Cancel", () => leave(dialog)), save),
+    element("div", { class: "actions" }, button(_("Cancel"), () => leave(dialog)), save),
   );
   if (!content.length) {
     save.disabled = true;
-    said.textContent = "Select the part of the text first that you want to use again.";
+    said.textContent = _("Select the part of the text first that you want to use again.");
   }
-  const dialog = show("Save as a snippet", [form], () => editor.view.focus());
+  const dialog = show(_("Save as a snippet"), [form], () => editor.view.focus());
   input.focus();
 }

@@ -3,39 +3,40 @@
 import type { Machine } from "./autosave.ts";
 import { clock } from "./elements.ts";
 import { NEW } from "./kept.ts";
+import { _ } from "./words.ts";
 
 /** The word for it, and whether somebody has to do something. */
 export function sentenceOf(machine: Machine, label = ""): [string, boolean] {
   switch (machine.phase) {
     case "clean":
-      return [machine.savedAt ? `Saved ${clock(machine.savedAt)}` : "", false];
+      return [machine.savedAt ? _("Saved %(time)s", { time: clock(machine.savedAt) }) : "", false];
     case "dirty":
     case "kept":
-      return ["Not saved yet", false];
+      return [_("Not saved yet"), false];
     case "saving":
-      return ["Saving…", false];
+      return [_("Saving…"), false];
     case "waiting":
-      return [`Not saved: ${inSentence(machine.problems[""] ?? "")}. Kept on this device`, true];
+      return [_("Not saved: %(reason)s. Kept on this device", { reason: inSentence(machine.problems[""] ?? "") }), true];
     case "signed-out":
-      return ["Not saved: signed out. Kept on this device", true];
+      return [_("Not saved: signed out. Kept on this device"), true];
     case "refused":
-      return [refusal(Object.values(machine.problems)[0] ?? "something needs correcting", label), true];
+      return [refusal(Object.values(machine.problems)[0] ?? _("something needs correcting"), label), true];
     case "conflict":
-      return ["Not saved: two versions", true];
+      return [_("Not saved: two versions"), true];
   }
 }
 
 /** With the name of the field, which may be out of sight. */
 function refusal(problem: string, label: string): string {
-  return label ? `Not saved. ${label}: ${problem}` : `Not saved: ${problem}`;
+  return label ? _("Not saved. %(field)s: %(problem)s", { field: label, problem }) : _("Not saved: %(problem)s", { problem });
 }
 
 function inSentence(reason: string): string {
   return reason.slice(0, 1).toLowerCase() + reason.slice(1).replace(/\.$/, "");
 }
 
-const CHANGED = "Changed, not live";
-const UNTITLED = "Untitled";
+const CHANGED = _("Changed, not live");
+const UNTITLED = _("Untitled");
 
 interface State {
   kind: string;
@@ -82,7 +83,7 @@ export class Status {
       this.badge.textContent = state.words;
       this.badge.className = `badge badge-${state.kind}`;
     }
-    this.name(isBad ? "Not saved" : state.words, title.trim());
+    this.name(isBad ? _("Not saved") : state.words, title.trim());
     if (machine.version !== NEW) {
       for (const each of document.querySelectorAll<HTMLTemplateElement>("[data-once=stored]")) each.replaceWith(each.content);
     }

@@ -6,6 +6,7 @@
 
 import { print, requestOf } from "./kept.ts";
 import type { Aside, Kept, Store } from "./kept.ts";
+import { _ } from "./words.ts";
 
 const NAME = "masthead-editor";
 const KEPT = "kept";
@@ -25,7 +26,7 @@ function open(): Promise<IDBDatabase> {
       request.result.createObjectStore(ASIDE, { autoIncrement: true }).createIndex("key", "key");
     };
     request.onsuccess = () => resolve((database = request.result));
-    request.onerror = () => reject(request.error ?? new Error("IndexedDB can't be opened."));
+    request.onerror = () => reject(request.error ?? new Error(_("IndexedDB can’t be opened.")));
   });
   return opened;
 }
@@ -44,7 +45,7 @@ function begun<T>(from: IDBDatabase, store: string, mode: IDBTransactionMode, wo
     const request = work(transaction.objectStore(store));
     transaction.oncomplete = () => resolve(request ? request.result : undefined);
     transaction.onerror = transaction.onabort = () =>
-      reject(transaction.error ?? new Error("IndexedDB did not store the text."));
+      reject(transaction.error ?? new Error(_("IndexedDB did not store the text.")));
   });
 }
 

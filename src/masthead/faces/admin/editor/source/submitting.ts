@@ -4,12 +4,13 @@ import type { Calls } from "./calls.ts";
 import { NEW } from "./kept.ts";
 import type { Notices } from "./offers.ts";
 import type { Saving } from "./saving.ts";
+import { _ } from "./words.ts";
 
 /** What has not happened, by the button that was pressed. */
 const DONE: Record<string, string> = {
-  review: "Not published",
-  preview: "No preview",
-  discard: "Not discarded",
+  review: _("Not published"),
+  preview: _("No preview"),
+  discard: _("Not discarded"),
 };
 
 export class Submitting {
@@ -61,9 +62,9 @@ export class Submitting {
   private sayWhyNot(submitter: HTMLElement | null): void {
     const { phase, problems } = this.saving.machine;
     if (phase === "conflict" || phase === "signed-out") return;
-    const done = DONE[(submitter as HTMLButtonElement | null)?.value ?? ""] ?? "Not saved";
-    const reason = Object.values(problems)[0] ?? "The server can’t be reached.";
-    const kept = phase === "clean" ? "The text is saved." : "The text is kept on this device.";
+    const done = DONE[(submitter as HTMLButtonElement | null)?.value ?? ""] ?? _("Not saved");
+    const reason = Object.values(problems)[0] ?? _("The server can’t be reached.");
+    const kept = phase === "clean" ? _("The text is saved.") : _("The text is kept on this device.");
     this.notices.add("warn", `${done}: ${reason} ${phase === "refused" ? "" : kept}`.trim(), "stopped");
   }
 }

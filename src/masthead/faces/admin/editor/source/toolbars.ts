@@ -22,6 +22,7 @@ import type { Command } from "./commands.ts";
 import { element, icon, iconButton, roving } from "./elements.ts";
 import { openMenu } from "./menu.ts";
 import type { Group } from "./menu.ts";
+import { _ } from "./words.ts";
 
 type Entry = Command | "|" | HTMLElement;
 
@@ -66,17 +67,17 @@ export function toolbars(
   askAi: ((opener: HTMLElement) => void) | null,
   snippets: Command[],
 ): Toolbars {
-  const picture: Command | null = choosePicture && { label: "Picture", icon: "image", run: choosePicture };
+  const picture: Command | null = choosePicture && { label: _("Picture"), icon: "image", run: choosePicture };
   const pictures = picture ? [picture] : [];
-  const fixed = toolbar(editor, "Formatting", "tools", [
+  const fixed = toolbar(editor, _("Formatting"), "tools", [
     HEADING, BOLD, ITALIC, LINK, "|", BULLETS, NUMBERS, QUOTE, CODE, "|", ...pictures, TABLE, DIVIDER,
     moreButton(editor, snippets), "|", UNDO, REDO,
   ]);
-  const bubble = toolbar(editor, "Selected text", "bubble", [
+  const bubble = toolbar(editor, _("Selected text"), "bubble", [
     BOLD, ITALIC, LINK, CODE, HEADING, QUOTE, ...(askAi ? (["|", aiButton(askAi)] as Entry[]) : []),
   ]);
   // As many as fit beside each other on a phone: Undo must be in sight.
-  const keys = toolbar(editor, "Formatting, phone", "keys-bar", [
+  const keys = toolbar(editor, _("Formatting, phone"), "keys-bar", [
     addButton(editor, pictures, snippets), BOLD, ITALIC, LINK, HEADING, QUOTE, ...(askAi ? [aiButton(askAi)] : []), UNDO,
   ]);
   bubble.bar.hidden = true;
@@ -102,8 +103,8 @@ export function toolbars(
 }
 
 function moreButton(editor: Editor, snippets: Command[]): HTMLElement {
-  const made: HTMLButtonElement = iconButton("ellipsis", "More formatting", () =>
-    openMenu(made, "More formatting", moreGroups(editor, snippets), () => editor.view.focus()),
+  const made: HTMLButtonElement = iconButton("ellipsis", _("More formatting"), () =>
+    openMenu(made, _("More formatting"), moreGroups(editor, snippets), () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;
@@ -111,11 +112,11 @@ function moreButton(editor: Editor, snippets: Command[]): HTMLElement {
 
 function addButton(editor: Editor, pictures: Command[], snippets: Command[]): HTMLElement {
   const insert = (): Group => ({
-    label: "Insert",
+    label: _("Insert"),
     items: [...pictures, BULLETS, NUMBERS, TABLE, DIVIDER, CODE].map((each) => item(editor, each)),
   });
-  const made: HTMLButtonElement = iconButton("plus", "Insert and format", () =>
-    openMenu(made, "Insert and format", [insert(), ...moreGroups(editor, snippets)], () => editor.view.focus()),
+  const made: HTMLButtonElement = iconButton("plus", _("Insert and format"), () =>
+    openMenu(made, _("Insert and format"), [insert(), ...moreGroups(editor, snippets)], () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;
@@ -128,12 +129,12 @@ function aiButton(askAi: (opener: HTMLElement) => void): HTMLElement {
       type: "button",
       class: "btn btn-s",
       "aria-haspopup": "menu",
-      "aria-label": "Rewrite",
+      "aria-label": _("Rewrite"),
       mousedown: (event: MouseEvent) => event.preventDefault(),
       click: () => askAi(made),
     },
     icon("sparkles"),
-    element("span", {}, "Rewrite"),
+    element("span", {}, _("Rewrite")),
     icon("chevron-down"),
   );
   return made;

@@ -23,6 +23,7 @@ import { snippetCommands } from "./snippets.ts";
 import { toolbars } from "./toolbars.ts";
 import { chooseFromLibrary, choosePictures, Uploads } from "./uploads.ts";
 import type { UploadTarget } from "./uploads.ts";
+import { _ } from "./words.ts";
 
 export class Tools {
   /** `calls` are there once something is asked for. */
@@ -37,7 +38,7 @@ export class Tools {
     const editor: Editor = new Editor({
       element: { mount },
       extensions: [
-        ...extensions("Write, or press / for more"),
+        ...extensions(_("Write, or press / for more")),
         Uploads.configure({ target: this.uploads() }),
         ...(this.ai() ? [Ai] : []),
         Slash.configure({ commands: this.slashCommands() }),
@@ -49,7 +50,7 @@ export class Tools {
           class: "prose",
           id: "text",
           role: "textbox",
-          "aria-label": "Text",
+          "aria-label": _("Text"),
           "aria-multiline": "true",
           spellcheck: "true",
         },
@@ -117,13 +118,13 @@ export class Tools {
     const uploads = this.uploads();
     if (uploads) {
       const run = (editor: Editor): void => choosePictures(editor, uploads);
-      found.push({ label: "Picture", icon: "image", words: "image photo upload", run });
-      found.push({ label: "Picture from the library", icon: "image", words: "image media", run: chooseFromLibrary });
+      found.push({ label: _("Picture"), icon: "image", words: _("image photo upload"), run });
+      found.push({ label: _("Picture from the library"), icon: "image", words: _("image media"), run: chooseFromLibrary });
     }
     const provider = this.ai();
     if (provider) {
       const run = (editor: Editor): void => askAi(editor, provider, "generate");
-      found.push({ label: "Write with AI…", icon: "sparkles", words: "generate ai", run });
+      found.push({ label: _("Write with AI…"), icon: "sparkles", words: _("generate ai"), run });
     }
     return found;
   }

@@ -7,9 +7,9 @@ import { browserStore } from "./store.ts";
 import { Tabs } from "./tabs.ts";
 import { sendUnsent } from "./unsent.ts";
 import type { Unsent } from "./unsent.ts";
+import { _, listed } from "./words.ts";
 
 const TOKEN_URL = "/admin/form-token";
-const KEPT = "Kept in this browser, not saved yet";
 
 async function begin(owner: string): Promise<void> {
   const calls = new Calls(owner, "", TOKEN_URL);
@@ -38,8 +38,8 @@ function sayWhatIsSaved(sent: readonly Unsent[]): void {
     const link = linkTo(kept.url);
     if (link) link.textContent = nameOf(kept.mine);
   }
-  const names = sent.map(({ kept }) => `“${nameOf(kept.mine)}”`).join(", ");
-  const said = element("span", { class: "pad-r" }, `Saved the changes that this browser had kept: ${names}.`);
+  const names = sent.map(({ kept }) => _("“%(title)s”", { title: nameOf(kept.mine) }));
+  const said = element("span", { class: "pad-r" }, _("Saved the changes that this browser had kept: %(names)s.", { names: listed(names) }));
   const toast = document.createElement("mh-toast");
   toast.className = "toast";
   toast.append(said);
@@ -53,7 +53,7 @@ function sayWhatIsKept(place: HTMLElement, all: readonly Unsent[]): void {
     const cell = linkTo(each.kept.url)?.parentElement;
     if (!cell) notices.push(notice(each));
     else if (!cell.querySelector("[data-kept]")) {
-      cell.append(" ", element("span", { class: "badge badge-warn", "data-kept": "", title: why(each) }, KEPT));
+      cell.append(" ", element("span", { class: "badge badge-warn", "data-kept": "", title: why(each) }, _("Kept in this browser, not saved yet")));
     }
   }
   place.replaceChildren(...notices);
@@ -68,14 +68,14 @@ function notice(unsent: Unsent): HTMLElement {
   return element(
     "div",
     { class: "notice notice-warn" },
-    element("p", {}, element("b", {}, `“${nameOf(mine)}”: ${KEPT.toLowerCase()}.`), ` ${why(unsent)}`),
-    button("Open", () => location.assign(page)),
+    element("p", {}, element("b", {}, _("“%(title)s”: kept in this browser, not saved yet.", { title: nameOf(mine) })), ` ${why(unsent)}`),
+    button(_("Open the text"), () => location.assign(page)),
   );
 }
 
 function why({ outcome, reason }: Unsent): string {
-  if (outcome === "differs") return "It was changed in another tab or by someone else. Open it to choose between the two.";
-  if (outcome === "waiting") return "The server can’t be reached. The next page will try again.";
+  if (outcome === "differs") return _("It was changed in another tab or by someone else. Open it to choose between the two.");
+  if (outcome === "waiting") return _("The server can’t be reached. The next page will try again.");
   return reason;
 }
 

@@ -11,6 +11,7 @@ import { Decoration, DecorationSet } from "@tiptap/pm/view";
 import type { EditorView } from "@tiptap/pm/view";
 import { blockEnd, insertBelow } from "./below.ts";
 import { button, element } from "./elements.ts";
+import { _, sizeText, serverAnswered } from "./words.ts";
 
 const KEY = new PluginKey<DecorationSet>("uploads");
 
@@ -112,8 +113,8 @@ export function chooseFromLibrary(editor: Editor): void {
 
 export async function insertPicture(editor: Editor, target: UploadTarget, file: File, at: number): Promise<void> {
   const id = {};
-  const bar = element("progress", { class: "progress", max: "100", "aria-label": `Uploading ${file.name}` });
-  const said = element("p", { role: "status" }, `Uploading ${file.name}…`);
+  const bar = element("progress", { class: "progress", max: "100", "aria-label": _("Uploading %(file)s", { file: file.name }) });
+  const said = element("p", { role: "status" }, _("Uploading %(file)s…", { file: file.name }));
   const actions = element("span", { class: "upload-actions" });
   const widget = element("div", { class: "upload", contenteditable: "false" }, bar, said, actions);
   const { view } = editor;
@@ -132,23 +133,21 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
       const stored = await send(target, file, (share) => {
         bar.value = Math.round(share * 100);
         said.textContent =
-          share < 1 ? `${file.name}: ${kilobytes(file.size * share)} of ${kilobytes(file.size)}` : `Storing ${file.name}…`;
+          share < 1
+            ? _("%(file)s: %(part)s of %(size)s", { file: file.name, part: sizeText(file.size * share), size: sizeText(file.size) })
+            : _("Storing %(file)s…", { file: file.name });
       });
       finish(editor, id, stored, isWaiting());
     } catch (error) {
       bar.hidden = true;
-      said.textContent = `${file.name} was not uploaded: ${(error as Error).message}`;
+      said.textContent = _("%(file)s was not uploaded: %(reason)s", { file: file.name, reason: (error as Error).message });
       actions.replaceChildren(
-        button("Try again", () => void attempt()),
-        button("Leave it out", () => (leave(view, widget), remove(view, id)), "quiet"),
+        button(_("Try again"), () => void attempt()),
+        button(_("Leave it out"), () => (leave(view, widget), remove(view, id)), "quiet"),
       );
     }
   };
   await attempt();
-}
-
-export function kilobytes(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** The focus goes back into the text before its button is gone. */
@@ -197,7 +196,7 @@ export function send(target: UploadTarget, file: File, progress: (share: number)
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable) progress(event.loaded / event.total);
     });
-    request.addEventListener("error", () => reject(new Error("The server can't be reached.")));
+    request.addEventListener("error", () => reject(new Error(_("The server can’t be reached."))));
     request.addEventListener("load", () => {
       const answer = parsed(request.responseText);
       if (request.status < 300 && typeof answer.url === "string") resolve(answer as unknown as Uploaded);
@@ -219,9 +218,9 @@ function reason(status: number, answer: Record<string, unknown>): string {
   const { problems } = answer as { problems?: { file?: string } };
   if (problems?.file) return problems.file;
   if (typeof answer.message === "string" && answer.message) return answer.message;
-  if (status === 401) return "You are signed out. Sign in again and try once more.";
-  if (status === 413) return "The file is too large.";
-  return `The server answered ${status}.`;
+  if (status === 401) return _("You are signed out. Sign in again and try once more.");
+  if (status === 413) return _("The file is too large.");
+  return serverAnswered(status);
 }
 
 /** Pictures inside pasted HTML that only this browser has. */

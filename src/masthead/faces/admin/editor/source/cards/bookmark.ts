@@ -2,13 +2,14 @@ import { element } from "../elements.ts";
 import { ADDRESS, TITLE, host, picture, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { lookButton } from "./look.ts";
+import { _ } from "../words.ts";
 
 export const BOOKMARK: CardDeclaration = {
   name: "bookmark",
-  label: "Bookmark",
+  label: _("Bookmark"),
   icon: "globe",
-  words: "link page preview",
-  fields: [ADDRESS, TITLE, { name: "description", label: "Description" }],
+  words: _("link page preview"),
+  fields: [ADDRESS, TITLE, { name: "description", label: _("Description") }],
   others: ["image"],
   show: (values, change) => [
     lookButton("bookmark", values, change),

@@ -1,15 +1,16 @@
 import { element } from "../elements.ts";
 import { text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
+import { _ } from "../words.ts";
 
 export const BUTTON: CardDeclaration = {
   name: "button",
-  label: "Button",
+  label: _("Button"),
   icon: "external-link",
-  words: "link call action",
+  words: _("link call action"),
   fields: [
-    { name: "label", label: "Label" },
-    { name: "url", label: "Address", kind: "url", placeholder: "https:// or /about" },
+    { name: "label", label: _("Label") },
+    { name: "url", label: _("Address"), kind: "url", placeholder: _("https:// or /about") },
   ],
-  show: (values) => [element("span", { class: "card-press" }, text(values.label) || "Button")],
+  show: (values) => [element("span", { class: "card-press" }, text(values.label) || _("Button"))],
 };

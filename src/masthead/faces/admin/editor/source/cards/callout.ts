@@ -1,12 +1,13 @@
 import { text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
+import { _ } from "../words.ts";
 
 export const CALLOUT: CardDeclaration = {
   name: "callout",
-  label: "Callout",
+  label: _("Callout"),
   icon: "info",
-  words: "box note hint warning",
-  fields: [{ name: "emoji", label: "Sign", placeholder: "💡" }],
+  words: _("box note hint warning"),
+  fields: [{ name: "emoji", label: _("Sign"), placeholder: "💡" }],
   holds: true,
   show: (values) => [text(values.emoji)],
 };

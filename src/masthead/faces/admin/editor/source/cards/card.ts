@@ -11,6 +11,7 @@ import { shownAddress } from "../figure.ts";
 import { send } from "../uploads.ts";
 import type { UploadTarget } from "../uploads.ts";
 import { REQUIRED, isMissing } from "./required.ts";
+import { _, listed } from "../words.ts";
 
 export type Values = Record<string, unknown>;
 
@@ -22,10 +23,10 @@ export interface Field {
   kind?: "text" | "url" | "long";
 }
 
-export const TITLE: Field = { name: "title", label: "Title" };
-export const CAPTION: Field = { name: "caption", label: "Caption" };
-export const ADDRESS: Field = { name: "url", label: "Address", kind: "url", placeholder: "https://" };
-export const SOURCE: Field = { name: "src", label: "Address of the file", kind: "url" };
+export const TITLE: Field = { name: "title", label: _("Title") };
+export const CAPTION: Field = { name: "caption", label: _("Caption") };
+export const ADDRESS: Field = { name: "url", label: _("Address"), kind: "url", placeholder: "https://" };
+export const SOURCE: Field = { name: "src", label: _("Address of the file"), kind: "url" };
 
 /** What a card can ask of the page. Null is not offered. */
 export interface CardTools {
@@ -158,7 +159,7 @@ function view(card: CardDeclaration): NodeViewRenderer {
       card.label,
       icon("chevron-down"),
     );
-    const remove = button("Remove", () => {
+    const remove = button(_("Remove"), () => {
       const at = getPos();
       if (at === undefined) return;
       editor.view.dispatch(editor.state.tr.delete(at, at + current.nodeSize));
@@ -179,7 +180,7 @@ function view(card: CardDeclaration): NodeViewRenderer {
       }
       const lacks = missing(card, values);
       dom.classList.toggle("is-incomplete", lacks.length > 0);
-      said.textContent = lacks.length ? `Not saved yet: ${lacks.join(" and ")} missing.` : "";
+      said.textContent = lacks.length ? _("Not saved yet: %(fields)s missing.", { fields: listed(lacks) }) : "";
       shown.replaceChildren(...card.show(values, change));
     };
     draw();
@@ -222,7 +223,7 @@ function view(card: CardDeclaration): NodeViewRenderer {
 /** The labels of what is required and not there. */
 export function missing(card: CardDeclaration, values: Values): string[] {
   const lacks = REQUIRED[card.name].filter((name) => isMissing(values[name]));
-  return lacks.map((name) => card.fields.find((field) => field.name === name)?.label ?? "the file");
+  return lacks.map((name) => card.fields.find((field) => field.name === name)?.label ?? _("the file"));
 }
 
 function fieldOf(field: Field, changed: (value: string) => void) {
@@ -260,11 +261,11 @@ function chooser(
         const stored = (await send(target, each, (share) => say(`${each.name}: ${Math.round(share * 100)} %`))) as Stored;
         change(file.taken(values(), { ...stored, filename: each.name, size: each.size }));
       } catch (error) {
-        say(`${each.name} was not uploaded: ${(error as Error).message}`);
+        say(_("%(file)s was not uploaded: %(reason)s", { file: each.name, reason: (error as Error).message }));
         return;
       }
     }
     choose.value = "";
   };
-  return element("div", { class: "actions" }, choose, button(file?.multiple ? "Add pictures…" : "Upload a file…", () => choose.click()));
+  return element("div", { class: "actions" }, choose, button(file?.multiple ? _("Add pictures…") : _("Upload a file…"), () => choose.click()));
 }

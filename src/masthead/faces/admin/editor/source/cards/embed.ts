@@ -2,12 +2,13 @@ import { element, icon } from "../elements.ts";
 import { ADDRESS, TITLE, host, picture, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
 import { lookButton } from "./look.ts";
+import { _ } from "../words.ts";
 
 export const EMBED: CardDeclaration = {
   name: "embed",
-  label: "Embed",
+  label: _("Embed"),
   icon: "play",
-  words: "youtube vimeo spotify soundcloud mastodon bluesky peertube player video post",
+  words: _("youtube vimeo spotify soundcloud mastodon bluesky peertube player video post"),
   fields: [ADDRESS, TITLE],
   others: ["image", "provider"],
   show: (values, change) => [

@@ -1,14 +1,14 @@
 import { element, icon } from "../elements.ts";
 import { SOURCE, text } from "./card.ts";
 import type { CardDeclaration } from "./card.ts";
-import { kilobytes } from "../uploads.ts";
+import { _, sizeText } from "../words.ts";
 
 export const FILE: CardDeclaration = {
   name: "file",
-  label: "File",
+  label: _("File"),
   icon: "download",
-  words: "download pdf attachment",
-  fields: [{ name: "name", label: "Name" }, SOURCE],
+  words: _("download pdf attachment"),
+  fields: [{ name: "name", label: _("Name") }, SOURCE],
   others: ["size"],
   file: { accept: "", taken: (_, { url: src, filename, size }) => ({ src, name: filename ?? null, size: size ?? null }) },
   show: ({ src, name, size }) =>
@@ -19,7 +19,7 @@ export const FILE: CardDeclaration = {
             { class: "card-link" },
             icon("download"),
             element("strong", {}, text(name) || text(src)),
-            Number(size) ? element("small", {}, kilobytes(Number(size))) : null,
+            Number(size) ? element("small", {}, sizeText(Number(size))) : null,
           ),
         ]
       : [],

@@ -1,6 +1,7 @@
 import { element, iconButton } from "../elements.ts";
 import { CAPTION, picture, text } from "./card.ts";
 import type { CardDeclaration, Values } from "./card.ts";
+import { _ } from "../words.ts";
 
 /** As the server has it. */
 const MOST = 12;
@@ -13,8 +14,8 @@ function row(all: Values[], at: number, change: (values: Values) => void): HTMLE
   const alt: HTMLInputElement = element("input", {
     class: "input",
     type: "text",
-    "aria-label": `Alternative text of picture ${at + 1}`,
-    placeholder: "Describe the picture",
+    "aria-label": _("Alternative text of picture %(number)s", { number: at + 1 }),
+    placeholder: _("Describe the picture"),
     change: () => change({ images: all.map((each, index) => (index === at ? { ...each, alt: alt.value } : each)) }),
   });
   alt.value = text(all[at].alt);
@@ -28,17 +29,17 @@ function row(all: Values[], at: number, change: (values: Values) => void): HTMLE
     element(
       "div",
       { class: "card-over" },
-      at > 0 ? iconButton("arrow-left", `Move picture ${at + 1} forward`, () => change({ images: moved })) : null,
-      iconButton("x", `Take out picture ${at + 1}`, () => change({ images: all.filter((_, index) => index !== at) })),
+      at > 0 ? iconButton("arrow-left", _("Move picture %(number)s forward", { number: at + 1 }), () => change({ images: moved })) : null,
+      iconButton("x", _("Take out picture %(number)s", { number: at + 1 }), () => change({ images: all.filter((_, index) => index !== at) })),
     ),
   );
 }
 
 export const GALLERY: CardDeclaration = {
   name: "gallery",
-  label: "Gallery",
+  label: _("Gallery"),
   icon: "layout-grid",
-  words: "pictures images photos",
+  words: _("pictures images photos"),
   fields: [CAPTION],
   others: ["images"],
   file: {

@@ -3,6 +3,7 @@
 import { button, element } from "../elements.ts";
 import { cardTools, text } from "./card.ts";
 import type { Values } from "./card.ts";
+import { _ } from "../words.ts";
 
 /** Offered while the card has no title. */
 export function lookButton(name: string, values: Values, change: (values: Values) => void): HTMLElement {
@@ -10,13 +11,13 @@ export function lookButton(name: string, values: Values, change: (values: Values
   const url = text(values.url);
   const { look } = cardTools();
   if (!look || !/^https?:\/\//.test(url) || values.title) return place;
-  const ask: HTMLButtonElement = button("Fetch title and picture", () => {
+  const ask: HTMLButtonElement = button(_("Fetch title and picture"), () => {
     ask.disabled = true;
-    ask.textContent = "Fetching…";
+    ask.textContent = _("Fetching…");
     void look(url).then((found) => {
       if (found && found.type === name) change({ ...found.attrs, url });
       else if (found) change({ title: text(found.attrs.title) || null, image: found.attrs.image ?? null });
-      ask.textContent = "Nothing was found there";
+      ask.textContent = _("Nothing was found there");
     });
   });
   place.append(ask);

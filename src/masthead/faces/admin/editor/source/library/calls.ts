@@ -1,6 +1,8 @@
 // Calls of the media library: with the token of the page's forms, and the site and account that the
 // page is made for.
 
+import { _, serverAnswered } from "../words.ts";
+
 export interface StoredFile {
   url: string;
 }
@@ -73,12 +75,8 @@ function parsed(text: string): Answer["body"] {
 }
 
 function reason({ status, body }: Answer): string {
-  if (status === 0) return "The server can’t be reached.";
-  if (status === 401) return "You are signed out. Sign in again in another tab and try once more.";
+  if (status === 0) return _("The server can’t be reached.");
+  if (status === 401) return _("You are signed out. Sign in again in another tab and try once more.");
   const [problem] = Object.values(body.problems ?? {});
-  return problem || body.message || (status === 413 ? "The file is too large." : `The server answered ${status}.`);
-}
-
-export function amount(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return problem || body.message || (status === 413 ? _("The file is too large.") : serverAnswered(status));
 }

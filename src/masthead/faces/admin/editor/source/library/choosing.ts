@@ -2,6 +2,7 @@ import { button, element } from "../elements.ts";
 import type { StoredFile } from "./calls.ts";
 import { FoundPictures } from "./found_pictures.ts";
 import { showUpload } from "./upload_row.ts";
+import { _ } from "../words.ts";
 
 // The choice of a picture: a dialog with a search, the pictures, and an upload.
 let count = 0;
@@ -11,18 +12,18 @@ export function choosePicture(): Promise<StoredFile | null> {
     count += 1;
     const id = `mh-choice-${count}`;
     let chosen: StoredFile | null = null;
-    const search = element("input", { class: "input", type: "search", "aria-label": "Search pictures", placeholder: "Search pictures" });
+    const search = element("input", { class: "input", type: "search", "aria-label": _("Search pictures"), placeholder: _("Search pictures") });
     const found = new FoundPictures(search);
-    const rows = element("ul", { class: "lines uploads", "aria-label": "Uploads", hidden: true });
+    const rows = element("ul", { class: "lines uploads", "aria-label": _("Uploads"), hidden: true });
     const file = element("input", { class: "vh", id: `${id}-file`, type: "file", accept: "image/*" });
     const dialog: HTMLDialogElement = element(
       "dialog",
       { class: "dialog dialog-wide", "aria-labelledby": id, close: () => (found.stop(), dialog.remove(), resolve(chosen)) },
-      element("h2", { id }, "Choose a picture"),
-      element("div", { class: "choice-bar" }, search, element("label", { class: "btn", for: file.id }, "Upload…", file)),
+      element("h2", { id }, _("Choose a picture")),
+      element("div", { class: "choice-bar" }, search, element("label", { class: "btn", for: file.id }, _("Upload…"), file)),
       rows,
       found.place,
-      element("div", { class: "actions" }, button("Cancel", () => dialog.close())),
+      element("div", { class: "actions" }, button(_("Cancel"), () => dialog.close())),
     );
     const take = (picture: StoredFile): void => {
       chosen = picture;

@@ -1,4 +1,5 @@
 import { element } from "../elements.ts";
+import { _ } from "../words.ts";
 
 const PAUSE_MS = 200;
 const CHOICES_URL = "/admin/media/choose";
@@ -57,7 +58,7 @@ export class FoundPictures {
     const here = this.place.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
     this.shown = found;
     if (found) this.place.innerHTML = found;
-    else this.place.replaceChildren(element("p", { class: "bad", role: "alert" }, "The library can’t be opened. Reload the page."));
+    else this.place.replaceChildren(element("p", { class: "bad", role: "alert" }, _("The library can’t be opened. Reload the page.")));
     if (!here) return;
     const { picture } = here.dataset;
     (this.tiles.find((each) => picture && each.dataset.picture === picture) ?? this.search).focus();

@@ -1,6 +1,7 @@
 // `<mh-library>`: uploads into the library with their progress, and an item beside the list.
 
 import { showUpload } from "./upload_row.ts";
+import { counted } from "../words.ts";
 
 declare global {
   interface Window {
@@ -74,7 +75,7 @@ export class Library extends HTMLElement {
     this.running = Math.max(this.running - 1, 0);
     this.next();
     if (this.running || this.waiting.length) return;
-    this.said.textContent = this.stored === 1 ? "One file uploaded." : `${this.stored} files uploaded.`;
+    this.said.textContent = counted("One file uploaded.", "%(number)s files uploaded.", this.stored);
     if (this.stored) void this.refresh();
   }
 

@@ -1,6 +1,7 @@
 import { button, element } from "../elements.ts";
 import { choosePicture } from "./choosing.ts";
 import { showUpload } from "./upload_row.ts";
+import { _ } from "../words.ts";
 
 // A field for the address of a picture, which is shown, chosen, uploaded or removed.
 export class PictureField extends HTMLElement {
@@ -12,17 +13,17 @@ export class PictureField extends HTMLElement {
   connectedCallback(): void {
     this.field = this.querySelector("input")!;
     this.shown = element("img", { class: "thumb", alt: "", hidden: true, error: () => (this.shown.hidden = true), load: () => (this.shown.hidden = false) });
-    this.rows = element("ul", { class: "lines uploads", "aria-label": "Uploads", hidden: true });
+    this.rows = element("ul", { class: "lines uploads", "aria-label": _("Uploads"), hidden: true });
     const file: HTMLInputElement = element("input", { class: "vh", id: `${this.field.id}-file`, type: "file", accept: "image/*", change: () => this.send(file.files ?? []) });
-    this.remover = button("Remove", () => this.set(""), "quiet");
+    this.remover = button(_("Remove"), () => this.set(""), "quiet");
     this.prepend(this.shown);
     this.append(
       this.rows,
       element(
         "div",
         { class: "actions wrap" },
-        button("Choose…", () => void choosePicture().then((picture) => picture && this.set(picture.url))),
-        element("label", { class: "btn btn-s", for: file.id }, "Upload…", file),
+        button(_("Choose…"), () => void choosePicture().then((picture) => picture && this.set(picture.url))),
+        element("label", { class: "btn btn-s", for: file.id }, _("Upload…"), file),
         this.remover,
       ),
     );

@@ -1,5 +1,6 @@
 import { element } from "../elements.ts";
-import { amount, sendForm } from "./calls.ts";
+import { sendForm } from "./calls.ts";
+import { _, sizeText } from "../words.ts";
 
 // A form with one large file: shows how much is sent, then opens the page that the answer names.
 export class SentForm extends HTMLElement {
@@ -21,8 +22,8 @@ export class SentForm extends HTMLElement {
   private async send(): Promise<void> {
     const file = this.form.querySelector<HTMLInputElement>("input[type=file]")!;
     const { name, size } = file.files![0];
-    const bar = element("progress", { class: "progress", max: String(size || 1), "aria-label": `Sending ${name}` });
-    const said = element("p", { class: "hint num", role: "status" }, `Sending ${amount(size)}`);
+    const bar = element("progress", { class: "progress", max: String(size || 1), "aria-label": _("Sending %(file)s", { file: name }) });
+    const said = element("p", { class: "hint num", role: "status" }, _("Sending %(size)s", { size: sizeText(size) }));
     bar.value = 0;
     this.isSending = true;
     this.place.replaceChildren(bar, said);
@@ -31,7 +32,7 @@ export class SentForm extends HTMLElement {
     try {
       const answer = await sendForm(this.dataset.url ?? "", new FormData(this.form), (sent, total) => {
         bar.value = (size * sent) / total;
-        said.textContent = sent < total ? `${amount((size * sent) / total)} of ${amount(size)} sent` : "Storing…";
+        said.textContent = sent < total ? _("%(part)s of %(size)s sent", { part: sizeText((size * sent) / total), size: sizeText(size) }) : _("Storing…");
       });
       location.assign(answer.url);
     } catch (error) {
