@@ -93,6 +93,18 @@ def sql(text: str) -> Statement:
     return Statement(text, (), {})
 
 
+LIKE_ALL = sql("UPDATE notes SET likes = likes + 1")
+
+
+async def like_while_hanging(hung: Database, other: Database) -> None:
+    """`hung` does nothing within its transaction, until `other` has its lock."""
+    async with hung.transaction(EVERY_TENANT) as cut_off:
+        await cut_off.execute(LIKE_ALL)
+        async with other.transaction(EVERY_TENANT) as tx:
+            await tx.execute(LIKE_ALL)
+        await cut_off.execute(LIKE_ALL)
+
+
 def notebook_on(db: Database, url: str) -> Notebook:
     tenant: sa.BindParameter[str] = sa.bindparam("tenant")
     note: sa.BindParameter[str] = sa.bindparam("note")

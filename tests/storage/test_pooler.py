@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 from tests.pooler import needs_pgbouncer, through_pooler
-from tests.storage.notebook import ANN, BOB, Notebook, new_url, notes_of_two, sql
+from tests.storage.notebook import (
+    ANN,
+    BOB,
+    LIKE_ALL,
+    Notebook,
+    like_while_hanging,
+    new_url,
+    notes_of_two,
+    sql,
+)
 
-from masthead.base.errors import StatementTimeout
+from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.storage.database import EVERY_TENANT, Scope, UniqueViolation
 from masthead.storage.postgres.database import open_postgres
 
@@ -34,6 +43,17 @@ async def test_every_statement_has_its_own_scope(pooled: Notebook) -> None:
     found = await asyncio.gather(*map(visible, scopes))
 
     assert found == [expected[scope] for scope in scopes]
+
+
+async def test_the_transaction_of_a_process_that_hangs_ends(pooled: Notebook) -> None:
+    """Its locks would keep everyone else from writing."""
+    hung = await open_postgres(pooled.url, idle_seconds=0.1)
+    with pytest.raises(Unavailable):
+        await like_while_hanging(hung, pooled.db)
+    assert await pooled.likes_of(ANN, "a") == 1
+    async with hung.transaction(EVERY_TENANT) as tx:
+        await tx.execute(LIKE_ALL)
+    await hung.close()
 
 
 async def test_nobody_listens_where_notifications_would_go_elsewhere(pooled: Notebook) -> None:

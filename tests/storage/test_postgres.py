@@ -14,7 +14,9 @@ from tests.loop_time import LoopTime
 from tests.storage.notebook import (
     ANN,
     BOB,
+    LIKE_ALL,
     Notebook,
+    like_while_hanging,
     metadata,
     new_url,
     notes_of_two,
@@ -122,6 +124,17 @@ async def test_a_write_that_waits_too_long_for_a_lock_may_be_tried_again(
             async with db.transaction(EVERY_TENANT) as tx:
                 await tx.execute(update)
     await db.close()
+
+
+async def test_the_transaction_of_a_process_that_hangs_ends(postgres: Notebook) -> None:
+    """Its locks would keep everyone else from writing."""
+    hung = await open_postgres(postgres.url, idle_seconds=0.1)
+    with pytest.raises(Unavailable):
+        await like_while_hanging(hung, postgres.db)
+    assert await postgres.likes_of(ANN, "a") == 1
+    async with hung.transaction(EVERY_TENANT) as tx:
+        await tx.execute(LIKE_ALL)
+    await hung.close()
 
 
 async def test_notifications_come_with_the_commit(postgres: Notebook) -> None:

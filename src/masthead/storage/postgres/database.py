@@ -55,6 +55,9 @@ POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-
 POOL_SIZE = 10
 CONNECT_SECONDS = 5.0
 """For acquiring a connection from the pool, and for opening one."""
+IDLE_SECONDS = 30.0
+"""Between two statements of a transaction, which does nothing that takes as long. The server ends
+that of a process which hangs or was cut off, because it would hold the locks of its site."""
 PING_SECONDS = 1.5
 BATCH_ROWS = 500
 """Per round trip, which has to end within the statement timeout."""
@@ -65,10 +68,15 @@ Result = TypeVar("Result")
 
 
 async def open_postgres(
-    url: str, *, statement_seconds: float = 5.0, pool_size: int = POOL_SIZE
+    url: str,
+    *,
+    statement_seconds: float = 5.0,
+    idle_seconds: float = IDLE_SECONDS,
+    pool_size: int = POOL_SIZE,
 ) -> PostgresDatabase:
     settings = {
         "statement_timeout": str(int(statement_seconds * 1000)),
+        "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         "jit": "off",
         # As for solid-state disks. By the default, made for spinning ones, a search for a word
         # that few texts have reads all texts in the order of the list.
