@@ -23,6 +23,8 @@ from tests.features.payments.processor import SECRET, joined, timed
 UNAVAILABLE = frozenset({429, 503, 507})
 """Answers that may come instead of doing it: it is busy, a part is down, the disk is full."""
 RESTING_SECONDS = 0.05
+HALF_BYTES = 2 * 1024 * 1024
+"""Of an upload that is cut off."""
 
 
 class Unacknowledged(Exception):
@@ -55,6 +57,8 @@ class Ledger:
     """Addresses of readers who were signed in by the provider."""
     mailings: set[str] = field(default_factory=set)
     exports: int = 0
+    hung_up: int = 0
+    """Uploads whose client went away in the middle."""
     views: int = 0
     """Requests of pages that were answered."""
     asked: int = 0
@@ -194,6 +198,31 @@ async def upload(client: httpx.AsyncClient, load: Load) -> None:
         one = f"/api/v1/media/{made.json()['data']['id']}"
         await load.call(client, "DELETE", one, (204,))
         load.ledger.deleted_files.add(name)
+
+
+async def hang_up(client: httpx.AsyncClient, load: Load) -> None:
+    """Sends half of a picture that is too large to be kept in memory, and goes away."""
+    await asyncio.sleep(0.01)
+    boundary = load.word()
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="half.png"'
+    start = head.encode() + b"\r\nContent-Type: image/png\r\n\r\n" + picture("PNG", (60, 40))
+    lines = [
+        "POST /api/v1/media HTTP/1.1",
+        *(f"{name}: {client.headers[name]}" for name in ("Host", "Authorization")),
+        f"Content-Type: multipart/form-data; boundary={boundary}",
+        f"Content-Length: {2 * HALF_BYTES}",
+    ]
+    load.ledger.asked += 1
+    try:
+        _, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        writer.write("\r\n".join([*lines, "\r\n"]).encode() + start.ljust(HALF_BYTES, b"x"))
+        await writer.drain()
+        if load.rng.random() < 0.5:
+            writer.transport.abort()
+        writer.close()
+    except OSError as error:
+        raise Unacknowledged from error
+    load.ledger.hung_up += 1
 
 
 async def pay(client: httpx.AsyncClient, load: Load) -> None:

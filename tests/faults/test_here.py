@@ -10,15 +10,16 @@ import random
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
-from tests.databases import fresh_sqlite_url
+from tests.databases import fresh_postgres_url, fresh_sqlite_url
 from tests.faults.installation import installed
 from tests.faults.invariants import check, rows_of, settle
-from tests.faults.load import Load, Post, upload
+from tests.faults.load import HALF_BYTES, Load, Post, hang_up, upload
 from tests.faults.report import note
 from tests.forking import forked_program
 
@@ -26,6 +27,7 @@ from masthead.service.schema import tables
 
 HOUR = 3600.0
 DISK_BYTES = 24 * 1024 * 1024
+HANGS = 3
 
 
 async def test_the_clock_jumps_an_hour_both_ways(tmp_path: Path) -> None:
@@ -82,6 +84,26 @@ async def test_broken_files_are_found_and_break_nothing_else(tmp_path: Path) -> 
     assert len(lost) == 4, found.losses
 
 
+@pytest.mark.sweep
+async def test_uploads_that_are_cut_off_leave_nothing(tmp_path: Path) -> None:
+    """Clients go away in the middle of a file, and so does the service."""
+    async with installed(fresh_sqlite_url(tmp_path), tmp_path) as site:
+        load = Load(site, random.randrange(2**32))
+        for _ in range(2):
+            site.start()
+            tasks = await load.until(8, (upload, hang_up, hang_up))
+            site.kill()
+            await load.finish(tasks)
+        site.start()
+        await settle(site)
+        assert load.ledger.hung_up > 10
+        found = await check(site, load)
+        note("uploads are cut off", "sqlite", load.ledger.hung_up, load, found)
+        kept = [each for each in (tmp_path / "media").rglob("*") if each.is_file()]
+    assert found.losses == []
+    assert all(each.stat().st_size < HALF_BYTES for each in kept)
+
+
 async def _answers(url: str, host: str) -> None:
     async with httpx.AsyncClient(base_url=url, headers={"Host": host}) as client:
         for path in ("/", "/api/health", "/sitemap.xml"):
@@ -107,6 +129,39 @@ async def test_a_process_that_hangs_for_ten_minutes(tmp_path: Path) -> None:
         await settle(site)
         found = await check(site, load)
         note("a process hangs for ten minutes", "sqlite", 1, load, found)
+    assert found.losses == []
+
+
+@pytest.mark.sweep
+async def test_another_process_takes_over_from_one_that_hangs(tmp_path: Path) -> None:
+    """Both answer requests and work. One is stopped in the middle of everything, perhaps within a
+    transaction, and goes on when the other has done what it had claimed."""
+    async with installed(fresh_postgres_url(), tmp_path) as site:
+        other = replace(site)
+        site.start()
+        other.start()
+        load = Load(site, random.randrange(2**32))
+        load.clock_jumps = True
+        try:
+            for _ in range(HANGS):
+                load.site = site
+                tasks = await load.until(40)
+                os.kill(site.pid, signal.SIGSTOP)
+                await load.finish(tasks)
+                load.site = other
+                site.move_clock(float((tmp_path / "offset").read_text()) + 600)
+                tasks = await load.until(40)
+                await load.finish(tasks)
+                await settle(other)
+                os.kill(site.pid, signal.SIGCONT)
+            load.site = site
+            await load.finish(await load.until(20))
+            await settle(site)
+            found = await check(site, load)
+        finally:
+            os.kill(site.pid, signal.SIGCONT)
+            other.stop()
+        note("a process hangs, another takes over", "postgresql", HANGS, load, found)
     assert found.losses == []
 
 
