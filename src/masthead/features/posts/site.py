@@ -105,7 +105,9 @@ def _summary(html: str, visibility: str) -> str:
     text = plain_text(shown[:_SUMMARY_SOURCE], SUMMARY_LENGTH)
     if len(text) <= SUMMARY_LENGTH:
         return text
-    return text[:SUMMARY_LENGTH].rpartition(" ")[0].rstrip(".,;:–- ") + "…"
+    beginning = text[:SUMMARY_LENGTH]
+    # Some languages have no blanks between words.
+    return (beginning.rpartition(" ")[0] or beginning).rstrip(".,;:–- ") + "…"
 
 
 def reading_minutes(html: str) -> int:
