@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,11 +134,12 @@ def _lines(diff: str) -> tuple[str, str]:
 def result_of(
     module: Module, mutants: int, survived: list[Change], known: tuple[Explained, ...]
 ) -> Result:
-    """`survived` may hold a change twice: the same line may be in a file twice."""
+    """An explanation is for one mutant: the same line may be in a file twice, and one of them may
+    be killed."""
     explained = {
         (f"src/masthead/{each.file}", each.old, new): each for each in known for new in each.new
     }
-    unexplained = [each for each in survived if each not in explained]
+    unexplained = list((Counter(survived) - Counter(explained.keys())).elements())
     stale = [
         each
         for change, each in explained.items()

@@ -35,4 +35,29 @@ MODULES = (
         ("features/webhooks/signing.py", "features/payments/signatures.py"),
         ("features/webhooks/test_signing.py", "features/payments/test_signatures.py"),
     ),
+    Module(
+        "limits",
+        ("identity/limits/sliding_window.py",),
+        ("identity/limits/test_rate_limits.py",),
+    ),
+    Module(
+        "retry schedule",
+        ("features/webhooks/schedule.py",),
+        ("features/webhooks/test_schedule.py",),
+    ),
+    Module(
+        "payment states",
+        ("features/payments/subscription_state.py",),
+        ("features/payments/test_subscription_state.py",),
+    ),
+    Module(
+        "gating",
+        ("features/posts/site.py", "engine/links/file_readers.py"),
+        ("features/posts/test_site_rules.py", "engine/test_file_readers.py"),
+    ),
+    Module(
+        "rules and access",
+        ("engine/records/access.py",),
+        ("engine/records/test_access.py",),
+    ),
 )

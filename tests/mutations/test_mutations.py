@@ -35,10 +35,11 @@ def test_what_is_explained_is_a_line_of_a_module() -> None:
         (20, [EQUAL], 19, 100, True),
         (21, [EQUAL, OTHER, OTHER], 18, 90, True),
         (20, [EQUAL, OTHER, OTHER], 17, 89.5, False),
+        (11, [EQUAL, EQUAL], 9, 90, True),
         (20, [OTHER], 19, 95, False),  # what is explained was killed
         (0, [], 0, 0, False),
     ],
-    ids=["all", "90 %", "less", "stale", "none"],
+    ids=["all", "90 %", "less", "twice", "stale", "none"],
 )
 def test_the_score_is_of_the_mutants_that_are_not_explained(
     mutants: int, survived: list[Change], killed: int, score: float, is_good: bool

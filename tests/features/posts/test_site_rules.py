@@ -260,6 +260,7 @@ def text_of(words: int, word: str = "word") -> str:
         (text_of(61, "four"), text_of(60, "four") + "…"),
         # The cut leaves no mark of punctuation before the dots.
         (f"{'a ' * 140}end,; – - {'b' * 60}", f"{'a ' * 140}end…"),
+        (f"{'a ' * 140}MAX. {'b' * 60}", f"{'a ' * 140}MAX…"),
         # A language without blanks between words.
         ("文" * 300, "文" * 300),
         ("文" * 301, "文" * 300 + "…"),

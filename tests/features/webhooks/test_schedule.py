@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.base.config.values import RETRY_POLICIES, RetryPolicy, parse_retry_policy
-from masthead.features.webhooks.schedule import next_attempt
+from masthead.features.webhooks.schedule import Pace, next_attempt
 
 NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
 A, B = RETRY_POLICIES["a"], RETRY_POLICIES["b"]
@@ -95,3 +95,42 @@ def test_a_wait_is_never_shorter_than_stated(
 
 def test_when_each_policy_disables_a_subscription() -> None:
     assert [policy.disable_after for policy in (A, B, CUSTOM)] == [None, 5, 5]
+
+
+def seconds(number: float) -> datetime:
+    return NOW + timedelta(seconds=number)
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "burst", "interval"),
+    [(1, 1, 60), (2, 1, 30), (30, 1, 2), (59, 1, 60 / 59), (60, 2, 60 / 59), (61, 2, 1)],
+)
+def test_a_pace_has_a_burst_of_two_seconds(per_minute: int, burst: int, interval: float) -> None:
+    pace = Pace(per_minute)
+    assert pace.burst == burst
+    assert pace.interval.total_seconds() == pytest.approx(interval, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spent_until", "allowance"),
+    [(-5, 2), (0, 2), (0.001, 1), (1, 1), (1.001, 0), (2, 0), (9, 0)],
+)
+def test_what_a_pace_allows_by_the_time_until_which_it_is_spent(
+    spent_until: float, allowance: int
+) -> None:
+    assert Pace(61).allowance(seconds(spent_until), NOW) == allowance
+
+
+@pytest.mark.parametrize(
+    ("spent_until", "claimed", "expected"),
+    [(-5, 1, 1), (-5, 2, 2), (1, 1, 2), (1, 0, 1), (3, 2, 5)],
+)
+def test_what_is_claimed_spends_a_pace(spent_until: float, claimed: int, expected: float) -> None:
+    assert Pace(61).spend(seconds(spent_until), NOW, claimed) == seconds(expected)
+
+
+@pytest.mark.parametrize(("per_minute", "next_at"), [(1, 9), (30, 9), (61, 8)])
+def test_the_next_one_may_be_claimed_when_the_burst_has_room(
+    per_minute: int, next_at: float
+) -> None:
+    assert Pace(per_minute).next_at(seconds(9)) == seconds(next_at)

@@ -88,6 +88,7 @@ def test_the_limits_of_each_plan(variant: RateLimits, plan: Plan, expected: Limi
         (Plan.ENTERPRISE, (None, None, 5), Limits(None, None, 5)),
         (Plan.PRO, (60, None, None), Limits(60, 1_000, 10_000)),
         (Plan.PRO, (None, 7, 8), Limits(30, 7, 8)),
+        (Plan.PRO, (None, 7, None), Limits(30, 7, 10_000)),
         (Plan.AGENCY, (0, None, None), Limits(0, 20_000, None)),
     ],
 )
@@ -117,6 +118,26 @@ def test_the_calls_of_a_burst_leave_the_window_together() -> None:
     refused = caller.call(start + 1)
     assert (refused.retry_after, refused.reset) == (60, NOON // SECOND + 61)
     assert sum(caller.call(start + MINUTE).allowed for _ in range(100)) == 30
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "reset_seconds"),
+    [
+        ([0], 60),
+        ([0, 1_000], 60),
+        # The calls of one second leave together, with the last of them.
+        ([0, 200], 61),
+        ([0, 200, 1_000], 61),
+        ([0, 1_000, 1_200], 60),
+        ([0, 1_000, 1_200, 2_000], 60),
+    ],
+)
+def test_reset_is_when_the_first_of_the_counted_calls_leave(
+    milliseconds: list[int], reset_seconds: int
+) -> None:
+    caller = Caller(Limits(30))
+    decisions = [caller.call(NOON + each * SECOND // 1_000) for each in milliseconds]
+    assert decisions[-1].reset == NOON // SECOND + reset_seconds
 
 
 def test_the_hour_refuses_with_its_own_wait_and_the_minutes_headers() -> None:
