@@ -24,7 +24,7 @@ UNAVAILABLE = frozenset({429, 503, 507})
 """Answers that may come instead of doing it: it is busy, a part is down, the disk is full."""
 RESTING_SECONDS = 0.05
 HALF_BYTES = 2 * 1024 * 1024
-"""Of an upload that is cut off."""
+"""An upload is cut off after so many."""
 
 
 class Unacknowledged(Exception):
