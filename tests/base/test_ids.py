@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 from masthead.base import ids
 
@@ -30,6 +32,13 @@ def test_ids_of_a_log_follow_the_time() -> None:
     moments = [each[:8] for each in made]
     assert moments == sorted(moments)
     assert moments[0] < moments[-1]
+
+
+def test_ids_of_a_log_begin_with_the_milliseconds_since_2026() -> None:
+    began = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1_000)
+    before = time.time_ns() // 1_000_000
+    moment = began + int(ids.new_log_id()[:8], 36)
+    assert before <= moment <= time.time_ns() // 1_000_000
 
 
 def test_threads_never_make_the_same_id() -> None:

@@ -36,9 +36,9 @@ class Sending:
     async def answer(self, answer: Answer) -> None:
         status, body = answer.status, answer.body
         headers = [*answer.headers, *self.added]
-        _close(status, headers)
         if is_compressible(status, headers, body):
             headers, body = await encode(self._accepted, status, headers, body)
+        _close(status, headers)
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
         self.status = status
@@ -92,8 +92,8 @@ def _close(status: int, headers: RawHeaders) -> None:
     if status == 304:
         # Its headers replace those of the stored response, which have been sent.
         return
-    names = {name for name, _ in headers}
-    if _NOSNIFF[0] not in names:
+    given = dict(headers)
+    if _NOSNIFF[0] not in given:
         headers.append(_NOSNIFF)
-    if _CLOSED[0] not in names:
+    if _CLOSED[0] not in given:
         headers.append(_CLOSED)

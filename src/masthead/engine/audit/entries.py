@@ -31,14 +31,14 @@ def log_change(unit: Unit, collection: Collection, change: Change) -> None:
         return
     if not collection.is_audited(change):
         return
-    old, new = change.old, change.new
-    names: list[str] = []
-    if old is not None and new is not None:
-        unnamed = _BY_ITSELF | collection.audited_without
-        names = [name for name in new if name not in unnamed and _differ(old[name], new[name])]
-    action = CREATED if old is None else DELETED if new is None else CHANGED
+    record, unnamed = change.record, _BY_ITSELF | collection.audited_without
+    names = [
+        name
+        for name, was in change.replaced.items()
+        if name not in unnamed and not (_is_nothing(was) and _is_nothing(record[name]))
+    ]
+    action = CREATED if change.old is None else DELETED if change.new is None else CHANGED
     action = RESTORED if change.is_restored else action
-    record = change.record
     entry = {
         **_by(caller),
         "action": action,
@@ -51,12 +51,8 @@ def log_change(unit: Unit, collection: Collection, change: Change) -> None:
     unit.append(audit_log, entry)
 
 
-def _differ(one: Any, other: Any) -> bool:
-    """Nothing is nothing, in whichever form a field holds it."""
-    return one != other and (not _is_nothing(one) or not _is_nothing(other))
-
-
 def _is_nothing(value: Any) -> bool:
+    """In whichever form a field holds it."""
     return value is None or value in ("", [], {})
 
 

@@ -4,6 +4,9 @@ events, jobs, copies and counts that follow from it."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import compress
+from operator import ne
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -81,7 +84,7 @@ class Save(NamedTuple):
         return Save(old, {**new, **stamps}, given, now, site, caller, prepared)
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True, dict=True):
     """A create (`old` is None), an update, or a delete (`new` is None)."""
 
     old: Record | None
@@ -95,16 +98,21 @@ class Change(NamedTuple):
         assert record is not None
         return record
 
-    def touches(self, names: Iterable[str]) -> bool:
-        """A create or a delete, or an update of one of these fields."""
+    @cached_property
+    def replaced(self) -> Record:
+        """The fields that an update has changed, with their old values. Found once, because many
+        ask, and without a step of Python for each field."""
         old, new = self.old, self.new
         if old is None or new is None:
+            return {}
+        changed = compress(new, map(ne, new.values(), map(old.__getitem__, new)))
+        return {name: old[name] for name in changed}
+
+    def touches(self, names: Iterable[str]) -> bool:
+        """A create or a delete, or an update of one of these fields."""
+        if self.old is None or self.new is None:
             return True
-        # Asked some twenty times for each update: making a generator takes longer than the answer.
-        for name in names:  # noqa: SIM110
-            if old[name] != new[name]:
-                return True
-        return False
+        return not self.replaced.keys().isdisjoint(names)
 
     def became(self, name: str, value: Any) -> bool:
         """The field has the value now and did not have it before the change."""

@@ -340,9 +340,9 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
         return dict(each.unusual for each in self.indexes if each.unusual is not None)
 
     @cached_property
-    def reported_fields(self) -> tuple[Field, ...]:
-        """That the `changed` of an event may name."""
-        return tuple(each for each in self.fields if each.read < Access.ENGINE)
+    def reported_fields(self) -> Mapping[str, Field]:
+        """Those that the `changed` of an event may name."""
+        return {each.name: each for each in self.fields if each.read < Access.ENGINE}
 
     @cached_property
     def logged_fields(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def _fact_schema(fact: Fact, collection: Collection) -> Schema:
 
 
 def _previous_schema(collection: Collection) -> Schema:
-    fields = [field for field in collection.reported_fields if has_short_values(field)]
+    fields = [each for each in collection.reported_fields.values() if has_short_values(each)]
     return {
         "type": "object",
         "description": "The previous values of the changed fields. Long texts and documents are "

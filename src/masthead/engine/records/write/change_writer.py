@@ -165,16 +165,16 @@ class ChangeWriter(TenantTransaction):
         await self._record_change(collection, Change(None, record, is_restored=True))
 
     async def update_row(
-        self, collection: Collection, old: Record, record: Record, names: tuple[str, ...]
+        self, collection: Collection, change: Change, names: tuple[str, ...]
     ) -> None:
         """Writes the fields with these names, which have changed."""
-        await self._rows.update(collection, record, names)
-        await self._record_change(collection, Change(old, record))
+        await self._rows.update(collection, change.record, names)
+        await self._record_change(collection, change)
 
     async def point(self, collection: Collection, old: Record, name: str, target: Any) -> None:
         """Points a relation of a record at something else, as a change of its own."""
         record = {**old, name: target, "updated": self._now, "version": old["version"] + 1}
-        await self.update_row(collection, old, record, (name, "updated", "version"))
+        await self.update_row(collection, Change(old, record), (name, "updated", "version"))
 
     async def delete_row(
         self, collection: Collection, record: Record, *, taken_back: bool = False

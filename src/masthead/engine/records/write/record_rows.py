@@ -232,9 +232,8 @@ class WriteStatements:
     def find(self, collection: Collection, names: tuple[str, ...], has_tenant: bool) -> Statement:
         """Whole rows by equality, hidden columns included. For the engine and `identity/`."""
 
-        skipped = {index.skip_empty for index in collection.indexes if index.skip_empty}
-
         def build() -> sa.Select[Any]:
+            skipped = {index.skip_empty for index in collection.indexes if index.skip_empty}
             table = self._tables[collection.name]
             query = sa.select(*(table.c[each.name] for each in collection.all_fields))
             query = query.where(*(table.c[name] == sa.bindparam(name) for name in names))

@@ -129,11 +129,12 @@ class Unit(ChangeWriter):
         record.update(updated=self._now, version=old["version"] + 1)
         await check_relations(self, collection, record, changed=changed)
         await check_required_value(self, collection, old, record)
-        await self.update_row(collection, old, record, (*changed, "updated", "version"))
+        change = Change(old, record)
+        await self.update_row(collection, change, (*changed, "updated", "version"))
         kept = self.file_keys(collection, record)
         await self.remove_files([key for key in self.file_keys(collection, old) if key not in kept])
         await self._check_result(collection, record, rule)
-        self._observe(collection, Change(old, record))
+        self._observe(collection, change)
         return record
 
     async def delete(

@@ -73,8 +73,6 @@ def _action(change: Change) -> str:
 
 
 def _previous(collection: Collection, change: Change) -> str | None:
-    old, new = change.old, change.new
-    if old is None or new is None:
-        return None
-    previous = {name: old[name] for name in collection.logged_fields if old[name] != new[name]}
+    replaced = change.replaced
+    previous = {name: replaced[name] for name in collection.logged_fields if name in replaced}
     return msgspec.json.encode(previous).decode() if previous else None

@@ -109,12 +109,10 @@ def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
     if change.old is None or change.new is None:
         restored = {"restored": True} if change.is_restored else {}
         return {"sequence": change.record["version"] + (change.new is None), **restored}
-    old, new = change.old, change.new
-    changed = [each for each in collection.reported_fields if old[each.name] != new[each.name]]
+    reported, replaced = collection.reported_fields, change.replaced
+    changed = [name for name in replaced if name in reported]
     return {
         "sequence": change.new["version"],
-        "changed": [field.name for field in changed],
-        "previous": {
-            field.name: change.old[field.name] for field in changed if has_short_values(field)
-        },
+        "changed": changed,
+        "previous": {name: replaced[name] for name in changed if has_short_values(reported[name])},
     }
