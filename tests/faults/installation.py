@@ -61,15 +61,24 @@ class Installation:
         return self.tenant.host
 
     def client(self) -> httpx.AsyncClient:
-        headers = {"Host": self.host, "Authorization": f"Bearer {self.key}"}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60, verify=False)
+        return self._client({"Authorization": f"Bearer {self.key}"})
 
     def browser(self, token: str = "") -> httpx.AsyncClient:
         """With cookies of its own; signed in with the token of a session."""
         cookies = {"pb_auth": token} if token else {}
-        headers = {"Host": self.host, **OWN}
+        return self._client(OWN, cookies)
+
+    def _client(
+        self, headers: Mapping[str, str], cookies: Mapping[str, str] | None = None
+    ) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            base_url=self.url, headers=headers, cookies=cookies, timeout=60, verify=False
+            base_url=self.url,
+            headers={"Host": self.host, **headers},
+            cookies=cookies,
+            timeout=60,
+            verify=False,
+            # The service ends idle connections after five seconds: none of ours is used again then.
+            limits=httpx.Limits(keepalive_expiry=2),
         )
 
     def start(self) -> None:

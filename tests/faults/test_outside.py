@@ -5,13 +5,16 @@ rest once they are back."""
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psutil  # type: ignore[import-untyped]
 import pytest
-from tests.databases import fresh_postgres_url, fresh_sqlite_url
+from tests.databases import fresh_postgres_url, fresh_sqlite_url, start_postgres_server
 from tests.faults.installation import Installation, installed
 from tests.faults.invariants import check, settle
 from tests.faults.load import PATHS, Load
@@ -23,6 +26,7 @@ from tests.object_stores import S3Server
 from tests.redis_server import redis_url
 
 from masthead.features.single_sign_on.discovery import AFTER_FAILURE, FRESH
+from masthead.storage.migrate import migrate
 
 TOXICS: Mapping[str, Toxic | None] = {
     "down": None,
@@ -162,6 +166,42 @@ async def fail(
         found = await check(site, load)
         note(f"{name}: {', '.join(TOXICS)}", "sqlite", len(TOXICS), load, found)
     assert found.losses == []
+
+
+@pytest.mark.sweep
+async def test_postgresql_is_restarted(tmp_path: Path) -> None:
+    """In good order, and at once, which it recovers from when it starts."""
+    server = await asyncio.to_thread(start_postgres_server, durable=True)
+    url = server.get_uri()
+    await migrate(url)
+    async with installed(url, tmp_path) as site:
+        site.start()
+        load = Load(site, random.randrange(2**32))
+        for stop in (signal.SIGINT, signal.SIGQUIT) * 3:
+            tasks = await load.until(30)
+            postmaster = server.get_pid()
+            os.kill(postmaster, stop)
+            await ended(postmaster)
+            await asyncio.to_thread(server.ensure_postgres_running)
+            enough = load.ledger.acknowledged + 20
+            async with asyncio.timeout(100):
+                while load.ledger.acknowledged < enough:
+                    await asyncio.sleep(0.05)
+            await load.finish(tasks)
+        # The test's own connections have ended, too.
+        await site.world.parts.close()
+        await site.reopen()
+        await settle(site)
+        assert site.is_running
+        found = await check(site, load)
+        note("PostgreSQL: restarted", "postgresql", 6, load, found)
+    assert found.losses == []
+
+
+async def ended(pid: int) -> None:
+    async with asyncio.timeout(60):
+        while psutil.pid_exists(pid):
+            await asyncio.sleep(0.02)
 
 
 @pytest.mark.sweep
