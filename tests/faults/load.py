@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from tests.faces.admin.visitor import token_in
 from tests.faults.installation import Installation
 from tests.features.media.pictures import picture
 from tests.features.payments.processor import SECRET, joined, timed
@@ -25,6 +27,7 @@ UNAVAILABLE = frozenset({429, 503, 507})
 RESTING_SECONDS = 0.05
 HALF_BYTES = 2 * 1024 * 1024
 """An upload is cut off after so many."""
+_UNDO = re.compile(r'<form class="toast" method="post" action="([^"]+)"')
 
 
 class Unacknowledged(Exception):
@@ -55,6 +58,9 @@ class Ledger:
     payers: set[str] = field(default_factory=set)
     joined: set[str] = field(default_factory=set)
     """Addresses of readers who were signed in by the provider."""
+    imported: set[str] = field(default_factory=set)
+    """Titles of posts of other platforms, without events."""
+    doubtful_imports: set[str] = field(default_factory=set)
     mailings: set[str] = field(default_factory=set)
     exports: int = 0
     hung_up: int = 0
@@ -86,6 +92,7 @@ class Load:
         self.paths = PATHS
         self._names = 0
         self._clients: list[httpx.AsyncClient] = []
+        self._browser: httpx.AsyncClient | None = None
         self._seed = seed
 
     async def until(
@@ -106,6 +113,7 @@ class Load:
         for task in tasks:
             task.cancel()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
+        self._browser = None
         while self._clients:
             await self._clients.pop().aclose()
         for ended in ends:
@@ -121,6 +129,13 @@ class Load:
                     await asyncio.sleep(RESTING_SECONDS)
         finally:
             self.grown.set()
+
+    async def signed_in(self) -> httpx.AsyncClient:
+        """The browser of an owner."""
+        if self._browser is None:
+            self._browser = self.site.browser(self.site.owner)
+            self._clients.append(self._browser)
+        return self._browser
 
     def word(self) -> str:
         self._names += 1
@@ -155,14 +170,19 @@ class Load:
         return answer
 
 
-async def write_posts(client: httpx.AsyncClient, load: Load) -> None:
-    """Creates one, changes it, deletes it, restores it."""
+async def create_post(client: httpx.AsyncClient, load: Load) -> Post:
     post = Post(load.word())
     post.attempted = post.title
     load.ledger.posts.append(post)
     body = {"title": post.title, "status": "published", "content_html": "<p>Fog.</p>"}
     made = await load.call(client, "POST", "/api/v1/posts", (201,), json=body)
     post.id, post.acknowledged, post.is_settled = made.json()["data"]["id"], post.title, True
+    return post
+
+
+async def write_posts(client: httpx.AsyncClient, load: Load) -> None:
+    """Creates one, changes it, deletes it, restores it."""
+    post = await create_post(client, load)
     one = f"/api/v1/posts/{post.id}"
     for _ in range(load.rng.randrange(3)):
         title = load.word()
@@ -185,6 +205,64 @@ async def _delete_and_restore(client: httpx.AsyncClient, load: Load, post: Post)
             restore = f"/api/v1/trash/{entry['id']}/restore"
             await load.call(client, "POST", restore, (200,))
             post.acknowledged, post.is_settled = title, True
+
+
+async def delete_and_undo(client: httpx.AsyncClient, load: Load) -> None:
+    """Deletes two posts in the admin, and takes it back."""
+    posts = [await create_post(client, load) for _ in range(2)]
+    browser = await load.signed_in()
+    page = await load.call(browser, "GET", "/admin/posts", (200,))
+    token = {"form_token": token_in(page.text)}
+    # 403: in this browser the owner has signed in again meanwhile.
+    expected = (303, 403) if load.clock_jumps else (303,)
+    ticks = {f"select.{each.id}": "on" for each in posts}
+    for post in posts:
+        post.attempted, post.is_settled = None, False
+    chosen = {**token, **ticks, "action": "delete", "confirmed": "1"}
+    done = await load.call(browser, "POST", "/admin/posts/bulk", expected, data=chosen)
+    if done.status_code == 403:
+        return
+    page = await load.call(browser, "GET", done.headers["location"], (200,))
+    for post in posts:
+        post.acknowledged, post.attempted = None, post.title
+    if button := _UNDO.search(page.text):
+        back = {**token, "next": "/admin/posts"}
+        await load.call(browser, "POST", button[1], expected, data=back)
+        for post in posts:
+            # By a clock that jumped, it was too late.
+            post.acknowledged, post.is_settled = post.title, not load.clock_jumps
+            post.attempted = None
+
+
+async def import_posts(_: httpx.AsyncClient, load: Load) -> None:
+    """An export of another platform: it is uploaded, looked at by the worker, and run."""
+    browser = await load.signed_in()
+    titles = [load.word() for _ in range(load.rng.randint(1, 5))]
+    address = "/admin/tools/import/new"
+    page = await load.call(browser, "GET", address, (200,))
+    form = {"form_token": token_in(page.text), "platform": "ghost", "site_url": ""}
+    files = {"file": ("export.json", _ghost(titles))}
+    expected = (303, 403) if load.clock_jumps else (303,)
+    sent = await load.call(browser, "POST", address, expected, data=form, files=files)
+    if sent.status_code == 403:
+        return
+    there = sent.headers["location"]
+    while f'action="{there}/run"' not in page.text:
+        await asyncio.sleep(0.2)
+        page = await load.call(browser, "GET", there, (200,))
+    load.ledger.doubtful_imports.update(titles)
+    form = {"form_token": token_in(page.text)}
+    run = await load.call(browser, "POST", f"{there}/run", expected, data=form)
+    if run.status_code == 303:
+        load.ledger.imported.update(titles)
+
+
+def _ghost(titles: list[str]) -> bytes:
+    posts = [
+        {"id": each, "title": each, "slug": each, "html": "<p>Fog.</p>", "status": "published"}
+        for each in titles
+    ]
+    return json.dumps({"db": [{"meta": {"version": "5.0.0"}, "data": {"posts": posts}}]}).encode()
 
 
 async def upload(client: httpx.AsyncClient, load: Load) -> None:
@@ -301,6 +379,8 @@ async def send_bad_input(client: httpx.AsyncClient, load: Load) -> None:
 
 PATHS: tuple[Path, ...] = (
     *(write_posts,) * 3,
+    delete_and_undo,
+    import_posts,
     upload,
     pay,
     send_newsletters,

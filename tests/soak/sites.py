@@ -23,7 +23,6 @@ class Site(Load):
     """A site, what has been acknowledged of it, and its clients, which are opened when needed."""
 
     _api: httpx.AsyncClient | None = None
-    _browser: httpx.AsyncClient | None = None
     _signed_in_at: datetime | None = None
 
     @property

@@ -17,7 +17,7 @@ MOST_HANDLES = 20
 MOST_THREADS = 4
 MOST_WAL = 160.0
 """Megabytes, ever. The writer keeps it below 128, and a write under way comes to it."""
-MOST_DISK = 48.0
+MOST_DISK = 4.0
 """Kilobytes for each acknowledged request: a record, its revisions, its words in the search, its
 events with their deliveries, a file."""
 SLOWER = 3.0

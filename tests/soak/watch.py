@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
+from bench.process import anonymous_megabytes
 
 MEGABYTE = 1024 * 1024
 
@@ -18,7 +19,7 @@ class Sample:
     at: float
     """Seconds of `time.perf_counter`."""
     memory_mb: float
-    """Its own memory, without what it shares with other processes; with that of its children."""
+    """Without mapped files, which the system keeps as memory allows; with that of its children."""
     handles: int
     threads: int
     wal_mb: float
@@ -40,7 +41,7 @@ class Watch:
             used = self._process.cpu_times()
             sample = Sample(
                 time.perf_counter(),
-                sum(map(_memory, self._family())) / MEGABYTE,
+                anonymous_megabytes(self._process.pid),
                 self._process.num_fds(),
                 self._process.num_threads(),
                 wal / MEGABYTE,
@@ -50,20 +51,10 @@ class Watch:
         self.samples.append(sample)
         return sample
 
-    def _family(self) -> list[psutil.Process]:
-        return [self._process, *self._process.children(recursive=True)]
-
     async def go_on(self, every_seconds: float) -> None:
         while True:
             await asyncio.to_thread(self.look)
             await asyncio.sleep(every_seconds)
-
-
-def _memory(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_full_info().uss)
-    except psutil.NoSuchProcess:
-        return 0
 
 
 def _bytes_in(folder: Path) -> tuple[int, int]:
