@@ -1,4 +1,4 @@
-"""What a member has by their subscriptions and by what they were given, as tables."""
+"""The state of a member by their subscriptions and by what they were given, as tables."""
 
 from __future__ import annotations
 
