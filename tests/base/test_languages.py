@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from jinja2 import Environment
 
-from masthead.base.languages.formats import listed, separator
+from masthead.base.languages.formats import listed, separator, shown_date
 from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.moments import Day
 from masthead.base.languages.translators import (
@@ -42,6 +42,37 @@ from masthead.faces.importers.report import Note, errors_file
 )
 def test_a_browser_names_the_languages_that_it_wants(header: str, language: str) -> None:
     assert accepted_language(header) == language
+
+
+def test_a_latin_name_stands_by_itself_in_a_text_from_right_to_left() -> None:
+    environment = Environment(extensions=[EXTENSION], autoescape=True)
+    install_words(environment)
+    template = environment.from_string("{{ _('Sign in to %(site)s', site=site) }}")
+    subject = words("Sign in to %(site)s", site="Tide & co.")
+    link = words("Or open this address: %(link)s", link="https://example.org/")
+    with speaking(translator_of("ar")):
+        assert str(subject) == "تسجيل الدخول إلى \u2068Tide & co.\u2069"
+        assert template.render(site="Tide & co.") == "تسجيل الدخول إلى \u2068Tide &amp; co.\u2069"
+        # Programs make links of them, and would take the character for a part.
+        assert str(link).endswith(" https://example.org/")
+    with speaking(translator_of("de")):
+        assert "\u2068" not in str(subject)
+
+
+def test_values_in_tags_are_left_as_they_are() -> None:
+    message = 'Everything, %(cost)s: <a href="%(url)s">what paid members get</a>'
+    assert (
+        translator_of("ar")
+        .gettext(message)
+        .startswith('كل شيء، \u2068%(cost)s\u2069: <a href="%(url)s')
+    )
+
+
+def test_a_moment_has_the_comma_of_its_language() -> None:
+    moment = datetime(2026, 11, 19, 11, 5, tzinfo=UTC)
+    assert shown_date(moment, "time", "ar") == "19 نوفمبر 2026، 11:05"
+    assert shown_date(moment, "time", "de") == "19. Nov. 2026, 11:05"
+    assert shown_date(moment, "time", "ja") == "2026年11月19日 11:05"
 
 
 @pytest.mark.parametrize(

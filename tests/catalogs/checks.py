@@ -14,6 +14,8 @@ from masthead.base.languages.translators import CATALOGS
 
 _PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 _ANY_PERCENT = re.compile(r"%")
+_NUMBERS = {"num", "number", "count", "days"}
+"""A form for one or for two may say the number as a word."""
 _TAG = re.compile(r"<[^<>]+>")
 
 
@@ -53,7 +55,7 @@ def _faults(message: Message, text: str) -> Iterator[str]:
     sources = message.id if isinstance(message.id, tuple) else (message.id,)
     allowed = [sorted(_placeholders(each)) for each in sources]
     given = sorted(_placeholders(text))
-    if given not in allowed and given != sorted({*allowed[-1]} - {"num", "number"}):
+    if given not in allowed and given != sorted({*allowed[-1]} - _NUMBERS):
         yield "other placeholders"
     if len(_PLACEHOLDER.findall(text)) != len(_ANY_PERCENT.findall(text.replace("%%", "%"))):
         yield "a percent sign that is no placeholder: write %%"

@@ -55,7 +55,7 @@ WORDS = re.compile(r"[A-Za-z]{2,}.*[A-Za-z]{2,}|[A-Z][a-z]{3,}")
 
 
 def english_of(language: str) -> list[re.Pattern[str]]:
-    """How our English words look that another language says in other words."""
+    """Patterns of our English words that the language says in other words."""
     found = []
     for each in stored_catalog(language):
         ids = each.id if isinstance(each.id, tuple) else (each.id,)

@@ -59,7 +59,7 @@ async def test_a_digest_is_in_the_language_of_its_reader(press: Press) -> None:
         ("de", "Diese Woche in coast", "Abbestellen"),
         ("es", "Diese Woche in coast", "Abbestellen"),
         ("fr", "Cette semaine dans coast", "Se désabonner"),
-        ("ar", "هذا الأسبوع في coast", "إلغاء الاشتراك"),
+        ("ar", "هذا الأسبوع في \u2068coast\u2069", "إلغاء الاشتراك"),
     ):
         for number in (0, 1):
             letter = got[f"{language}{number}@example.com"]

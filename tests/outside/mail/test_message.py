@@ -256,6 +256,7 @@ def test_long_lines_and_every_script_travel_in_seven_bits() -> None:
 
 def test_one_line() -> None:
     assert one_line(" a\r\n\tb\x00\x1b[31m\u2028c ") == "a b [31m c"
+    assert one_line("\u202e a \u2068b\u2069") == "a \u2068b\u2069"
 
 
 EVE, LINK = "<b>Eve</b>", "https://x.example/?token=a&b=<"

@@ -113,7 +113,9 @@ def shown_date(value: date, form: str, language: str) -> str:
         name = format_date(value, "EEEE", locale=locale)
         return f"{name}, {format_skeleton(_SKELETONS['long day'], moment, locale=locale)}"
     shown = str(format_skeleton(_SKELETONS[form], moment, locale=locale))
-    return f"{shown}, {value:%H:%M}" if form == "time" else shown
+    if form != "time":
+        return shown
+    return str(locale.datetime_formats["medium"]).format(f"{value:%H:%M}", shown)
 
 
 def _english(value: date, form: str, *, is_american: bool) -> str:

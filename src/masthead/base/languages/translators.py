@@ -6,13 +6,14 @@ needs no catalog; another one is read when it is first spoken."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from gettext import GNUTranslations
@@ -27,6 +28,8 @@ ADMIN: Final = "admin"
 ADMIN_LANGUAGES: Final = {"en": "English", "de": "Deutsch"}
 """Those of the staff's words, and their own names."""
 _RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
+_VALUE: Final = re.compile(r"(<[^<>]*>|%\((?:address|code|link|path|url)\)s)|%\(\w+\)s")
+"""A tag or an address, which programs read, or the place of another value."""
 
 
 class Translator:
@@ -59,7 +62,24 @@ class CatalogTranslator(Translator):
         self.spoken = spoken
         for name in ("gettext", "ngettext", "pgettext", "npgettext"):
             # Not through a method of ours: a page has a hundred words.
-            setattr(self, name, getattr(catalog, name))
+            method = getattr(catalog, name)
+            is_isolating = direction_of(spoken) == "rtl"
+            setattr(self, name, _isolating(method) if is_isolating else method)
+
+
+def _isolating(method: Callable[..., str]) -> Callable[..., str]:
+    def said(*given: Any) -> str:
+        return _isolated(method(*given))
+
+    return said
+
+
+@lru_cache(maxsize=2_048)
+def _isolated(text: str) -> str:
+    """Sets each value apart: a Latin name would turn the words and signs around it in a text
+    from right to left, and a subject that begins with one would run from left to right. By
+    characters, because subjects, plain text and attributes have no elements."""
+    return _VALUE.sub(lambda found: found[1] or f"\u2068{found[0]}\u2069", text)
 
 
 ENGLISH: Final = Translator("en")

@@ -21,6 +21,7 @@ _DECIMALS = {
 }
 _SYMBOLS = {"EUR": "€", "GBP": "£", "JPY": "¥", "USD": "$"}
 _UNBROKEN = "\u00a0"
+_LEFT_TO_RIGHT = "\u200e"
 
 
 @lru_cache(maxsize=4_096)
@@ -41,4 +42,6 @@ def price_text(amount: int, currency: str, language: str) -> str:
 def _in_locale(value: Decimal, code: str, locale: Locale, decimals: int) -> str:
     pattern = copy(locale.currency_formats["standard"])
     pattern.frac_prec = (decimals, decimals)
-    return str(pattern.apply(value, locale, currency=code, currency_digits=False))
+    text = str(pattern.apply(value, locale, currency=code, currency_digits=False))
+    # The sign after the letters of `UK£` would be to their left.
+    return f"{text}{_LEFT_TO_RIGHT}" if locale.text_direction == "rtl" else text

@@ -20,6 +20,7 @@ MAX_PLAIN = 500
 WORD_BYTES = 45
 """As base64 they make an encoded word of 72 characters; RFC 2047 allows 75."""
 
+_ISOLATES = "\u2068\u2069"
 _PLAIN_TEXT = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 # RFC 5322's atoms: everything else would have to be quoted.
 _PLAIN_PHRASE = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*", re.ASCII)
@@ -46,8 +47,9 @@ def address_value(addr_spec: str, name: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and control characters, which a display name could contain."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """Without line breaks and control characters, which a display name could contain. The isolates
+    around a name in a text from right to left stay."""
+    return " ".join("".join(c if c.isprintable() or c in _ISOLATES else " " for c in text).split())
 
 
 def _is_plain(text: str, plain: re.Pattern[str]) -> bool:
