@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -96,6 +97,20 @@ async def test_after_three_years_days_become_months_and_totals_stay(
         assert months[name] == before[name] == 3
     await retention(app).add_up_months()
     assert await stats(tenant, *span) == months
+
+
+@pytest.mark.both_databases
+async def test_two_workers_at_once_add_up_once(app: World, tenant: TenantWorld) -> None:
+    for _ in range(20):
+        await reader(tenant).get("/")
+        await app.parts.views.flush()
+        app.clock.advance(days=3)
+    span = ("2026-11-01", "2027-01-31")
+    before = await stats(tenant, *span)
+    app.clock.moment = app.clock.moment.replace(year=2030)
+    await asyncio.gather(*(retention(app).add_up_months() for _ in range(4)))
+    after = await stats(tenant, *span)
+    assert (after["views"], after["readers"]) == (before["views"], before["readers"]) == (20, 20)
 
 
 async def test_joined_and_paid_outlast_other_counts_of_days(

@@ -15,7 +15,7 @@ from masthead.features.members.collection import MEMBERS_JOINED, MEMBERS_PAID
 from masthead.features.statistics.storing import LATE
 from masthead.features.statistics.tables import COUNT_KEY, day_readers, day_salts, view_counts
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.database import EVERY_TENANT, Database, Row
 
 YEARS: Final = 3
 LASTING: Final = (MEMBERS_JOINED, MEMBERS_PAID)
@@ -97,8 +97,9 @@ class Retention:
 
 
 class _Months:
-    """One table's days, added up to months: site by site and month by month, each in one
-    transaction."""
+    """One table's days, added up to months: site by site and day by day, each in one transaction.
+    The statement that deletes the rows of a day says what they were: workers that do this at once
+    add each of them once."""
 
     def __init__(
         self,
@@ -111,22 +112,21 @@ class _Months:
     ) -> None:
         self._database = database
         c = table.c
-        later_days = sa.func.substr(c.day, 9) != "01"
-        every = (later_days,) if which is None else (later_days, which)
-        month = sa.func.substr(c.day, 1, 7)
+        every = () if which is None else (which,)
+        is_later = sa.func.substr(c.day, 9) != "01"
         self._find = database.compile(
-            sa.select(c.tenant_id, month).where(c.day < sa.bindparam("before"), *every).limit(1)
+            sa.select(c.tenant_id, c.day)
+            .where(c.day < sa.bindparam("before"), is_later, *every)
+            .limit(1)
         )
-        here = (c.tenant_id == _tenant, c.day >= _day, c.day < sa.bindparam("end"), *every)
-        first: Any = sa.literal(value="").op("||")(sa.bindparam("first"))
-        columns = [first if name == "day" else c[name] for name in key]
-        sums = [sa.cast(sa.func.sum(c[name]), dialects.Integer) for name in added]
-        days = sa.select(*columns, *sums).where(*here)
-        days = days.group_by(*(c[name] for name in key if name != "day"))
-        insert = dialects.insert(table).from_select([*key, *added], days)
-        stored = {name: c[name] + insert.excluded[name] for name in added}
-        self._add = database.compile(dialects.or_update(insert, key, stored))
-        self._delete = database.compile(sa.delete(table).where(*here))
+        columns = [c[name] for name in (*key, *added)]
+        self._take = database.compile(
+            sa.delete(table)
+            .where(c.tenant_id == _tenant, c.day == _day, *every)
+            .returning(*columns)
+        )
+        self._add = database.compile(dialects.upsert_add(table, key, *added))
+        self._day_at = key.index("day")
 
     async def add_up(self, before: str) -> None:
         while True:
@@ -135,9 +135,12 @@ class _Months:
             )
             if not rows:
                 return
-            [(tenant_id, month)] = rows
-            first = f"{month}-01"
-            values = {"tenant": tenant_id, "day": first, "end": f"{month}-32", "first": first}
+            [(tenant_id, day)] = rows
             async with self._database.transaction(EVERY_TENANT) as tx:
-                for statement in (self._add, self._delete):
-                    await tx.execute(*statement(values), slow=True)
+                taken = await tx.fetch(*self._take({"tenant": tenant_id, "day": day}))
+                await tx.execute_many(self._add, sorted(map(self._on_the_first, taken)))
+
+    def _on_the_first(self, row: Row) -> tuple[Any, ...]:
+        values = list(row)
+        values[self._day_at] = f"{str(values[self._day_at])[:8]}01"
+        return tuple(values)
