@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ KILLED = (1, 3)
 """Exit codes of pytest: a test has failed, or the mutant has broken pytest itself."""
 _LONGEST_SECONDS = 30.0
 """Beside 15 times what the tests take: a busy machine ends no mutant."""
+_MOST_MEMORY = 4 << 30
+"""Bytes of address space of a process."""
 _COLUMNS = ("module", "mutants", "killed", "explained", "score")
 
 Change = tuple[str, str, str]
@@ -56,6 +59,8 @@ class Result:
 
 def main() -> int:
     options = _options()
+    # Some mutants fill a list without end. The limit holds for all processes that are started.
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     results = []
     for module in MODULES:
         if options.only in module.name:

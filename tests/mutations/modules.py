@@ -56,8 +56,23 @@ MODULES = (
         ("features/posts/test_site_rules.py", "engine/test_file_readers.py"),
     ),
     Module(
-        "rules and access",
+        "access",
         ("engine/records/access.py",),
         ("engine/records/test_access.py",),
+    ),
+    Module(
+        "rules of collections",
+        ("engine/records/collection.py", "engine/records/changes.py"),
+        ("engine/records/test_collection.py", "engine/records/test_access.py"),
+    ),
+    Module(
+        "language of rules",
+        tuple(
+            f"engine/records/filter/{each}.py" for each in ("ast", "conditions", "lexer", "parser")
+        ),
+        (
+            "engine/records/filter/test_filter_conditions.py",
+            "engine/records/filter/test_filter_parser.py",
+        ),
     ),
 )
