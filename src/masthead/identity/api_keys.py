@@ -19,6 +19,7 @@ from masthead.base import clock
 from masthead.base.caller import Caller, system
 from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.base.suggestions import suggestion
 from masthead.engine.records.collection import Collection, Index, Record
 from masthead.engine.records.engine import Records
@@ -50,7 +51,7 @@ api_keys = Collection(
     audited="name",
     help="Keys for the public API. The key itself is not stored, only its hash.",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
-    called="API keys",
+    called=staff_words("API keys"),
 )
 
 START = "mh_live_"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from masthead.base.languages.translators import ADMIN_LANGUAGES
+from masthead.base.languages.words import staff_words
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
@@ -88,7 +89,7 @@ superusers = Collection(
     audited="email",
     audited_without=frozenset({"totp_step"}),
     help="The staff of a tenant, each with a role, and platform operators (no tenant).",
-    called="staff accounts",
+    called=staff_words("staff accounts"),
 )
 
 MAX_REASON = 1_000
@@ -186,5 +187,5 @@ tenants = Collection(
         Index(("slug",), unique=True, across_tenants=True),
         Index(("status", "created", "id"), across_tenants=True),
     ),
-    called="sites",
+    called=staff_words("sites"),
 )

@@ -11,6 +11,7 @@ from masthead.base import errors
 from masthead.base.caller import Caller, Kind
 from masthead.base.config.settings import Settings
 from masthead.base.errors import Forbidden, NotFound, SiteSuspended, Unauthenticated
+from masthead.base.languages.words import staff_words
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.identity.limits.rate_limiter import RateLimiter
@@ -27,11 +28,13 @@ from masthead.web.v1.errors import HttpsRequired, PlanRequired, QuotaExceeded, l
 
 
 class SignInNeeded(Unauthenticated):
-    message = "You are signed out. Sign in, and it is saved."
+    message = staff_words("You are signed out. Sign in, and it is saved.")
 
 
 class FactorNeeded(Forbidden):
-    message = "This site requires a second factor of its staff. Add one under Your account first."
+    message = staff_words(
+        "This site requires a second factor of its staff. Add one under Your account first."
+    )
 
 
 class RoleTooLow(Forbidden):
@@ -39,19 +42,21 @@ class RoleTooLow(Forbidden):
 
     def __init__(self, caller: Caller, who: Who) -> None:
         self.who = who
-        super().__init__(f"{_ROLES[caller.kind]} can't open this page. Ask {_WHO_MAY[who]}.")
+        super().__init__(
+            staff_words("%(refusal)s %(ask)s", refusal=_REFUSED[caller.kind], ask=_ASK[who])
+        )
 
 
-_ROLES = {
-    Kind.CONTRIBUTOR: "Contributors",
-    Kind.AUTHOR: "Authors",
-    Kind.EDITOR: "Editors",
-    Kind.OWNER: "Owners",
+_REFUSED = {
+    Kind.CONTRIBUTOR: staff_words("Contributors can't open this page."),
+    Kind.AUTHOR: staff_words("Authors can't open this page."),
+    Kind.EDITOR: staff_words("Editors can't open this page."),
+    Kind.OWNER: staff_words("Owners can't open this page."),
 }
-_WHO_MAY = {
-    Who.EDITOR: "an editor or an owner of the site",
-    Who.OWNER: "an owner of the site",
-    Who.OPERATOR: "an operator of the service",
+_ASK = {
+    Who.EDITOR: staff_words("Ask an editor or an owner of the site."),
+    Who.OWNER: staff_words("Ask an owner of the site."),
+    Who.OPERATOR: staff_words("Ask an operator of the service."),
 }
 
 

@@ -634,7 +634,7 @@ class TestUndo:
         await work(tenant)
         page = (await browser.get(url)).text
         assert "The import is undone." in page
-        assert "Removed: 3 posts, 1 member, 5 redirects." in page
+        assert "Removed: 3 posts, 1 member and 5 redirects." in page
         assert [row["title"] for row in await rows(tenant, "posts")] == ["Written here"]
         assert await rows(tenant, "blog_members") == []
         assert "Undone" in (await browser.get(ADDRESS)).text

@@ -104,32 +104,19 @@ MIXED = {
     "errors",
     "errors-nothing-found",
     "gift-cards",
+    "import-preview",
+    "import-preview-sample",
     "media-item-file",
+    "members-import-columns",
+    "members-import-columns-refused",
+    "not-for-editors",
     "post-refused",
     "snippets",
     "snippets-author",
     "tags-nothing-found",
 }
-"""Pages that show content in another form than it is stored."""
-NOT_YET = {
-    "activity",
-    "activity-everywhere",
-    "comments-author",
-    "import-preview",
-    "import-preview-sample",
-    "import-report",
-    "import-undone",
-    "media-choose",
-    "members-import-columns",
-    "members-import-columns-refused",
-    "not-for-editors",
-    "not-for-owners",
-    "post-html",
-    "tenant-being-deleted",
-}
-"""Pages with words of other folders that are English still: names of fields, columns and parts of
-texts, reasons of imports, and who may open a page."""
-LEFT_OUT = EXAMPLES | MIXED | NOT_YET
+"""Pages that show content in another form than it is stored, or that of a file."""
+LEFT_OUT = EXAMPLES | MIXED
 KNOWN = (
     *("Masthead", "WordPress", "Ghost", "Substack", "OpenAI", "Anthropic", "English", "Deutsch"),
     *("Ctrl", "Enter", "DKIM", "DMARC", "SPF", "KB", "MB", "GB", "ms", "px", "DELETE MY DATA"),

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import Invalid, RateLimited, Unavailable
+from masthead.base.languages.words import staff_counted, staff_words
 from masthead.content.cards.catalog import CARDS, end_of
 from masthead.content.cards.elements import rewritten
 from masthead.content.cards.html import LONGEST
@@ -60,13 +61,15 @@ class HtmlOpening(msgspec.Struct, frozen=True):
 
 async def open_html(html: str) -> HtmlOpening:
     if len(html) > MAX_OPENED:
-        return HtmlOpening(reason=f"it has more than {MAX_OPENED:,} characters")
+        return HtmlOpening(
+            reason=staff_words("it has more than %(number)s characters", number=f"{MAX_OPENED:,}")
+        )
     try:
         shown = await clean(html)
     except TooCostly:
-        return HtmlOpening(reason="its markup takes too long to read")
+        return HtmlOpening(reason=staff_words("its markup takes too long to read"))
     except (RateLimited, Unavailable):
-        return HtmlOpening(reason="the service is busy; try again in a moment")
+        return HtmlOpening(reason=staff_words("the service is busy; try again in a moment"))
     if len(shown) <= _QUICK:
         return opening_of(shown)
     return await complete(asyncio.to_thread(opening_of, shown))
@@ -86,7 +89,7 @@ def opening_of(shown: str) -> HtmlOpening:
         return HtmlOpening(reason=str(reason))
     opened = _rendered(document)
     if opened is None:
-        return HtmlOpening(reason="it has more parts than a document may have")
+        return HtmlOpening(reason=staff_words("it has more parts than a document may have"))
     changes = tuple(_changes(tokens, tokens_of(opened.html), conversion.cards))
     return msgspec.structs.replace(opened, changes=changes)
 
@@ -149,10 +152,15 @@ class _Conversion:
         source = rewritten(part)
         if any(each.attributes.get("class") == PAYWALL_CLASS for each in part if each.name == "hr"):
             raise _NotConverted(
-                "the start of the part for members is inside another part; put it on its own line"
+                staff_words(
+                    "the start of the part for members is inside another part; "
+                    "put it on its own line"
+                )
             )
         if len(source) > LONGEST:
-            raise _NotConverted(f"<{part[0].name}> is too long for an HTML card")
+            raise _NotConverted(
+                staff_words("<%(element)s> is too long for an HTML card", element=part[0].name)
+            )
         self.cards.append(("html", part))
         return {"type": "html", "attrs": {"html": source}}
 
@@ -228,15 +236,24 @@ def _changes(
         had -= features_of(part)
         # What a toggle holds is compared as the rest.
         shown = part[:1] if name == "toggle" else part
-        yield f"{_LABELS[name]} instead of {_beginning(rewritten(shown))}"
+        yield staff_words(
+            "%(card)s instead of %(source)s",
+            card=_LABELS[name],
+            source=_beginning(rewritten(shown)),
+        )
     for (name, key), count in sorted((had - has).items()):
-        what = f"{key} on <{name}>" if key else f"<{name}>"
-        yield f"Without {what}" + (f" ({count:,} times)" if count > 1 else "")
+        what = staff_words("%(key)s on %(element)s", key=key, element=f"<{name}>")
+        yield staff_counted(
+            "Without %(what)s",
+            "Without %(what)s (%(number)s times)",
+            count,
+            what=what if key else f"<{name}>",
+        )
 
 
 _LABELS: Final = {
-    **{"html": "An HTML card", "toggle": "A toggle"},
-    **{"audio": "An audio card", "video": "A video card"},
+    **{"html": staff_words("An HTML card"), "toggle": staff_words("A toggle")},
+    **{"audio": staff_words("An audio card"), "video": staff_words("A video card")},
 }
 
 

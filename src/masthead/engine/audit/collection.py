@@ -6,6 +6,7 @@ It names the fields that changed, never their values, so no secret and no text e
 from __future__ import annotations
 
 from masthead.base.caller import Kind
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Index
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
@@ -86,5 +87,5 @@ audit_log = Collection(
         Index(("subject", "created", "id")),
         Index(("created", "id"), across_tenants=True),
     ),
-    called="the activity log",
+    called=staff_words("the activity log"),
 )

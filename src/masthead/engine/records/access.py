@@ -9,6 +9,7 @@ from functools import lru_cache
 from masthead.base import ids
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import BadRequest, Forbidden, NotFound, Unauthenticated
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal, Operand, conjuncts
@@ -66,20 +67,37 @@ def _rule(collection: Collection, access: Access, action: Action) -> str | None:
 
 
 def _refusal(caller: Caller, collection: Collection, action: Action) -> str:
-    what = f"{_VERBS[action]} {name_of(collection)}"
+    what = name_of(collection)
     if caller.kind not in _ROLES:
-        return f"Only the staff of the site can {what}."
-    who = "an owner"
+        return f"Only the staff of the site can {_VERBS[action]} {what}."
+    ask = staff_words("Ask an owner of the site.")
     if caller.is_writer and _rule(collection, Access.EDITOR, action) is not None:
-        who = "an editor or an owner"
-    return f"{_ROLES[caller.kind]} can't {what}. Ask {who} of the site."
+        ask = staff_words("Ask an editor or an owner of the site.")
+    refusal = _refused(action, _ROLES[caller.kind], what)
+    return staff_words("%(refusal)s %(ask)s", refusal=refusal, ask=ask)
+
+
+def _refused(action: Action, who: str, what: str) -> str:
+    match action:
+        case Action.READ:
+            return staff_words("%(who)s can't see %(what)s.", who=who, what=what)
+        case Action.CREATE:
+            return staff_words("%(who)s can't add %(what)s.", who=who, what=what)
+        case Action.UPDATE:
+            return staff_words("%(who)s can't change %(what)s.", who=who, what=what)
+        case Action.DELETE:
+            return staff_words("%(who)s can't delete %(what)s.", who=who, what=what)
 
 
 def name_of(collection: Collection) -> str:
     return collection.called or collection.name.replace("_", " ")
 
 
-_ROLES = {Kind.CONTRIBUTOR: "Contributors", Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors"}
+_ROLES = {
+    Kind.CONTRIBUTOR: staff_words("Contributors"),
+    Kind.AUTHOR: staff_words("Authors"),
+    Kind.EDITOR: staff_words("Editors"),
+}
 _VERBS = {
     Action.READ: "see",
     Action.CREATE: "add",

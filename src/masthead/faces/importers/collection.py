@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.changes import Change, Later
 from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import Access
@@ -62,7 +63,7 @@ import_runs = Collection(
     help="Imports and their progress.",
     jobs=run_jobs,
     made_by="the admin or `masthead import`",
-    called="imports",
+    called=staff_words("imports"),
 )
 
 

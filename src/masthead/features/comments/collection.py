@@ -8,7 +8,7 @@ from typing import Any
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden
-from masthead.base.languages.words import words
+from masthead.base.languages.words import staff_words, words
 from masthead.engine.records.changes import Change, Listing, Save
 from masthead.engine.records.collection import (
     FREE,
@@ -163,4 +163,5 @@ comments = Collection(
         Index(("member_id", "created", "id", "status")),
     ),
     searchable=(Searched("author_name"), Searched("body")),
+    called=staff_words("comments"),
 )

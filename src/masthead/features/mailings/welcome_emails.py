@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.content.html.markup import tokens_of
 from masthead.content.texts.content import (
     CLEAN_FIELDS,
@@ -132,5 +133,5 @@ welcome_emails = Collection(
     listings=(FILES.listings,),
     followers=(FILES, Switch()),
     indexes=(Index(("kind",), unique=True),),
-    called="welcome emails",
+    called=staff_words("welcome emails"),
 )

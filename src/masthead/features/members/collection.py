@@ -8,6 +8,7 @@ from typing import Any, Final
 from masthead.base import ids
 from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
 from masthead.engine.records.changes import Change, Save, Snapshot, Tally
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules, Searched
@@ -153,7 +154,7 @@ member_history = Collection(
     editors=Rules(read=""),
     made_by="a change of a member",
     indexes=(Index(("member_id", "created", "id")),),
-    called="the history of members",
+    called=staff_words("the history of members"),
 )
 
 member_mails = Collection(
@@ -195,7 +196,7 @@ member_mails = Collection(
         Index(("member_id", "created", "id")),
         Index(("mail_id",), skip_empty="mail_id"),
     ),
-    called="emails to members",
+    called=staff_words("emails to members"),
 )
 
 MAIL_OK, BOUNCED, COMPLAINED = "ok", "bounced", "complained"
@@ -446,7 +447,7 @@ blog_members = Collection(
         Index(("updated",)),
     ),
     followers=(Welcome(),),
-    called="members",
+    called=staff_words("members"),
 )
 
 

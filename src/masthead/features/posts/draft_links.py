@@ -14,6 +14,7 @@ from masthead.base.caller import Caller
 from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import WrongState
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.content.texts.copied_fields import pointer
 from masthead.content.texts.editing import Opened
 from masthead.content.texts.publication import PUBLISHED
@@ -66,7 +67,7 @@ draft_links = Collection(
         Index(("token_hash",), unique=True),
         Index(("expires_at",), across_tenants=True, skip_empty="expires_at"),
     ),
-    called="share links",
+    called=staff_words("share links"),
 )
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from masthead.base.caller import Caller, system
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.links.moves import Move, redirect
 from masthead.engine.records.collection import Collection, Index, Record, Rules
@@ -57,7 +58,7 @@ tag_changes = Collection(
     made_by="the admin's list of tags",
     audited="tag",
     indexes=(Index(("tag",), unique=True),),
-    called="changes of tags",
+    called=staff_words("changes of tags"),
 )
 
 

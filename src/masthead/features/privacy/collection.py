@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Index
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import Json
@@ -55,5 +56,5 @@ gdpr_requests = Collection(
     # The record of an erasure outlives the erased tenant, so there is no foreign key.
     platform_records=True,
     indexes=(Index(("status", "grace_until")), Index(("subject", "member_id"))),
-    called="requests about personal data",
+    called=staff_words("requests about personal data"),
 )

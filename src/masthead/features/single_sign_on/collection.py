@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 from typing import Any
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Index, Record
 from masthead.engine.records.fields.base import Access, refuse
 from masthead.engine.records.fields.documents import TextList
@@ -157,7 +158,7 @@ sign_in_providers = Collection(
     audited="name",
     help="OpenID Connect providers that people can sign in with.",
     made_by="the admin",
-    called="sign-in providers",
+    called=staff_words("sign-in providers"),
 )
 
 sign_in_links = Collection(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.changes import Change, Later
 from masthead.engine.records.collection import FREE, KEPT_FOR, Collection, Counter, Index, Rules
 from masthead.engine.records.fields.base import Access
@@ -112,7 +113,7 @@ trash = Collection(
         Index(("record_id",)),
         Index(("expires_at",), across_tenants=True, skip_empty="expires_at"),
     ),
-    called="the trash",
+    called=staff_words("the trash"),
 )
 
 trash_items = Collection(

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from masthead.base.config.values import Network
+from masthead.base.languages.words import staff_words
 from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Collection, Index
 from masthead.engine.records.fields.base import Access, Field, refuse
@@ -110,7 +111,7 @@ webhook_subscriptions = Collection(
     made_by="the admin or POST /api/v1/webhooks, which show the signing secret once",
     # The tenant's cached state says whether it has subscribers.
     is_identity=True,
-    called="webhooks",
+    called=staff_words("webhooks"),
 )
 
 webhook_deliveries = Collection(

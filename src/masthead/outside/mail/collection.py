@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Index
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.secrets import Secret
@@ -53,5 +54,5 @@ sending_domains = Collection(
         Index(("domain",), unique=True),
         Index(("check_at",), across_tenants=True, skip_empty="check_at"),
     ),
-    called="sending domains",
+    called=staff_words("sending domains"),
 )

@@ -248,6 +248,81 @@ async def _site(request: AdminRequest, tenant_id: str) -> str:
     return tenant.name if tenant else words("A deleted site")
 
 
+_FIELDS = {
+    "accent_color": words("Colour"),
+    "access_until": words("Access until"),
+    "alt": words("Alt text"),
+    "amount": words("Amount"),
+    "announcement": words("Announcement"),
+    "authors": words("Authors"),
+    "benefits": words("What a member gets"),
+    "bio": words("About"),
+    "body": words("Text"),
+    "caption": words("Caption"),
+    "comments_by": words("Who can comment"),
+    "content_clean": words("Text"),
+    "content_html": words("Text"),
+    "content_json": words("Text"),
+    "custom_domain": words("Domain"),
+    "description": words("Description"),
+    "email": words("Email address"),
+    "email_only": words("Only by email"),
+    "ends_at": words("End"),
+    "events": words("Events"),
+    "excerpt": words("Excerpt"),
+    "featured_image": words("Picture"),
+    "file": words("File"),
+    "fonts": words("Fonts"),
+    "footer_links": words("Links at the end of every page"),
+    "footer_text": words("Text at the end of every page"),
+    "headers": words("Headers"),
+    "is_on": words("Switched on"),
+    "labels": words("Labels"),
+    "language": words("Language"),
+    "languages": words("Other languages"),
+    "name": words("Name"),
+    "navigation": words("Navigation"),
+    "note": words("Note"),
+    "password_hash": words("Password"),
+    "plan": words("Plan"),
+    "position": words("Position"),
+    "price": words("Price"),
+    "published_at": words("Published"),
+    "reply_to": words("Replies go to"),
+    "review": words("Review"),
+    "review_at": words("Review"),
+    "review_by": words("Review"),
+    "review_note": words("Review"),
+    "role": words("Role"),
+    "scheduled_for": words("Time of publication"),
+    "scopes": words("Scopes"),
+    "sender_name": words("Sender’s name"),
+    "seo_description": words("Description for search engines"),
+    "seo_title": words("Title for search engines"),
+    "site_description": words("Description"),
+    "site_logo": words("Logo"),
+    "site_name": words("Name"),
+    "slug": words("Address"),
+    "status": words("Status"),
+    "subject": words("Subject"),
+    "suspended_at": words("Suspended"),
+    "suspension_reason": words("Reason"),
+    "tag": words("Tag"),
+    "tags": words("Tags"),
+    "text": words("Text"),
+    "theme": words("Theme"),
+    "tier": words("Tier"),
+    "tier_id": words("Tier"),
+    "time_zone": words("Time zone"),
+    "title": words("Title"),
+    "translations": words("Translations"),
+    "url": words("Address"),
+    "visibility": words("Who can read it"),
+    "welcome": words("Welcome text"),
+}
+"""Those that the pages of the admin show. Others keep the name that the API has."""
+
+
 def _sentence(entry: Record) -> str:
     """The action in words, before the name of the record."""
     if entry["action"] in _EVENTS:
@@ -258,8 +333,10 @@ def _sentence(entry: Record) -> str:
     return words("%(verb)s %(what)s", verb=verb, what=named if entry["label"] else one)
 
 
-def _details(entry: Record) -> str:
+def _details(entry: Record) -> list[tuple[str, bool]]:
+    """The fields that were changed: their words, or their names in the API."""
     if entry["action"] != CHANGED:
-        return ""
+        return []
     names = msgspec.json.decode(entry["changed"], type=list[str])
-    return ", ".join(name.replace("_", " ") for name in names)
+    # Some words stand for several fields.
+    return list({str(_FIELDS.get(name, name)): name not in _FIELDS for name in names}.items())

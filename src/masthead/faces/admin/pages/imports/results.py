@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from masthead.base.languages.words import words
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import both_numbers, counted, marked, words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.environment import number
 from masthead.faces.admin.pages.imports.runs import without_flags
@@ -22,8 +23,44 @@ _REASONS = {
     "unchanged since the last import": words("already here"),
     "already a member": words("already members"),
     "on the staff already": words("already on the staff"),
+    "scheduled": words("scheduled"),
+    "private": words("private"),
+    "pending review": words("pending review"),
+    "trashed": words("trashed"),
+    "auto draft": words("saved automatically"),
+    "other status": words("with another status"),
+    "unknown status": words("with another status"),
+    "other type of content": words("of another type"),
+    "product variation": words("variations of products"),
+    "order": words("orders"),
+    "coupon": words("coupons"),
+    "password protected": words("protected by a password"),
+    "too long": words("too long"),
+    "empty": words("empty"),
+    "without an id": words("without an id"),
+    "pingback, trackback or other automatic comment": words("automatic comments"),
 }
 """The page's words for the engine's reasons."""
+_REDIRECTED = {
+    "posts": marked("%(number)s of posts"),
+    "pages": marked("%(number)s of pages"),
+    "feeds": marked("%(number)s of feeds"),
+    "archives": marked("%(number)s of archives"),
+    "tags": marked("%(number)s of tags"),
+    "authors": marked("%(number)s of authors"),
+    "pictures": marked("%(number)s of pictures"),
+}
+"""Old addresses by the kind of what was there."""
+_REMOVED = {
+    "comments": both_numbers("%(number)s comment", "%(number)s comments"),
+    "posts": both_numbers("%(number)s post", "%(number)s posts"),
+    "pages": both_numbers("%(number)s page", "%(number)s pages"),
+    "products": both_numbers("%(number)s product", "%(number)s products"),
+    "blog_members": both_numbers("%(number)s member", "%(number)s members"),
+    "_superusers": both_numbers("%(number)s author", "%(number)s authors"),
+    "media": both_numbers("%(number)s file", "%(number)s files"),
+    "redirects": both_numbers("%(number)s redirect", "%(number)s redirects"),
+}
 _STAYED = {
     EDITED: words("edited here since the import"),
     IN_USE: words("still in use by a comment, a payment or a text"),
@@ -73,7 +110,7 @@ def lines_of(report: Report, run: Record) -> list[Line]:
 
 def _line(label: str, tally: Tally) -> Line:
     counts = tally.summary()
-    reasons = [f"{count:,} {_reason(reason)}" for reason, count in _largest(tally.skipped)]
+    reasons = [f"{number(count)} {_reason(reason)}" for reason, count in _largest(tally.skipped)]
     if counts["failed"]:
         reasons.append(str(words("%(number)s failed", number=number(counts["failed"]))))
     left_out = counts["skipped"] + counts["failed"]
@@ -107,12 +144,12 @@ def _pictures(report: Report, *, is_preview: bool) -> Line:
 
 def _redirects(report: Report) -> str:
     counts = [
-        str(words("%(number)s of %(kind)s", number=number(count), kind=kind))
+        str(words(_REDIRECTED.get(kind, "%(number)s"), number=number(count)))
         for kind, count in _largest(report.redirect_kinds)
     ]
     if not counts:
         return ""
-    return words("Old addresses redirect to the new ones: %(counts)s", counts=", ".join(counts))
+    return words("Old addresses redirect to the new ones: %(counts)s", counts=listed(counts))
 
 
 def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -136,6 +173,11 @@ def notes_of(stored: Iterable[StoredNote]) -> list[Note]:
 def undone_of(report: Report) -> UndoneWords:
     undone = report.undone
     stayed = tuple(
-        f"{count:,} {_STAYED.get(reason, reason)}" for reason, count in undone.stayed.items()
+        f"{number(count)} {_STAYED.get(reason, reason)}" for reason, count in undone.stayed.items()
     )
-    return UndoneWords(undone.removed_words(), stayed)
+    removed = [
+        str(counted(*texts, count, number=number(count)))
+        for name, texts in _REMOVED.items()
+        if (count := undone.removed.get(name, 0))
+    ]
+    return UndoneWords(listed(removed) or words("nothing"), stayed)

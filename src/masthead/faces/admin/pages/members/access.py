@@ -8,6 +8,8 @@ from typing import Any
 
 from masthead.base import clock
 from masthead.base.errors import BadRequest, Invalid, Problem
+from masthead.base.languages.formats import shown_date
+from masthead.base.languages.translators import spoken_now
 from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Redirect
 from masthead.faces.admin.pages.members.listing import ADDRESS
@@ -47,7 +49,7 @@ def access_values(
     shown = request.local(stored) - timedelta(milliseconds=1) if stored else None
     level = form.get(LEVEL, member["access_tier_id"])
     return {
-        "given_until": f"{shown.day} {shown:%B %Y}" if shown else "",
+        "given_until": shown_date(shown, "long", spoken_now().spoken) if shown else "",
         "given_level": names.get(member["access_tier_id"], ""),
         "access_levels": [(each, name, each == level) for each, name in names.items()],
         "access_day": form.get(UNTIL, f"{shown:%Y-%m-%d}" if shown else ""),
@@ -56,8 +58,8 @@ def access_values(
 
 def _end_of_day(request: AdminRequest) -> str:
     try:
-        day = date.fromisoformat(request.form.get(UNTIL, ""))
-        following = datetime.combine(day + timedelta(days=1), time(), request.time_zone)
+        last = date.fromisoformat(request.form.get(UNTIL, ""))
+        following = datetime.combine(last + timedelta(days=1), time(), request.time_zone)
         until = following.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise Invalid({UNTIL: _NO_DAY}) from error

@@ -52,7 +52,10 @@ SAMPLES = 5
 SHOWN_PROBLEMS = 50
 NEWEST = 10
 LONGEST_CELL = 80
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITERS = {
+    **{",": words("commas"), ";": words("semicolons")},
+    **{"\t": words("tabs"), "|": words("bars")},
+}
 STATES = {
     UPLOADED: ("draft", words("Not started")),
     QUEUED: ("info", words("Waiting")),

@@ -18,7 +18,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.environment import size_text
+from masthead.faces.admin.environment import day, size_text
 from masthead.faces.admin.flash import admin_cookie
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search
@@ -265,8 +265,7 @@ async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
     planned = await request.services.privacy.requests.planned_deletion(tenant_id)
     if planned is None:
         return ""
-    day = request.local(planned["grace_until"])
-    return f"{day.day} {day:%b %Y}"
+    return day(request.local(planned["grace_until"]))
 
 
 async def _describe_tenant(request: AdminRequest, tenant: Record) -> Record:
