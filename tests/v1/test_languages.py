@@ -33,3 +33,34 @@ async def test_a_text_has_its_language_and_its_translations(tenant: TenantWorld)
             answer = await api.patch(f"{path}/{made['id']}", json=wrong)
             assert answer.status_code == 422, wrong
             assert set(answer.json()["error"]["details"]) == set(wrong)
+
+
+TITLES = {
+    "The lighthouse": "the-lighthouse",
+    "Öl auf der Straße": "ol-auf-der-strasse",
+    "L’été à Noël": "lete-a-noel",
+    "¿Qué pasó mañana?": "que-paso-manana",
+    "Coração às três": "coracao-as-tres",
+    "Perché no?": "perche-no",
+    "’s Ochtends": "s-ochtends",
+    "Zażółć gęślą jaźń": "zazolc-gesla-jazn",
+    "ひらがなとカタカナ": "hiraganatokatakana",
+    "الضباب فوق الميناء": "ldbb-fwq-lmyn",
+}
+"""One in each language with a catalog, with its slug: ASCII, so that an address can be typed and
+copied anywhere."""
+
+
+async def test_titles_of_every_language_have_slugs_and_one_order_on_both_databases(
+    tenant: TenantWorld,
+) -> None:
+    api = await key_client(tenant, *SCOPES)
+    for title in reversed(TITLES):
+        made = (await api.post("/api/v1/posts", json={"title": title})).json()["data"]
+        assert made["slug"] == TITLES[title]
+        again = (await api.post("/api/v1/posts", json={"title": title})).json()["data"]
+        assert again["slug"] == f"{TITLES[title]}-2"
+    listed = await api.get("/api/v1/posts", params={"sort": "title", "per_page": 50})
+    titles = [each["title"] for each in listed.json()["items"]]
+    # By code points, whatever the locale of the database is.
+    assert titles == sorted([*TITLES, *TITLES])
