@@ -29,7 +29,7 @@ NOT_RUN = {
     "make test": "runs every test, this one included",
     "make soak": "takes an hour; tests/soak runs a minute of it",
     "make fuzz": "takes twenty minutes; tests/fuzz tries every target",
-    "make mutations": "takes half an hour; tests/mutations tests how it counts",
+    "make mutations": "runs some thousand tests; tests/mutations tests how it counts",
     "make dist": "builds a release; tests/install does, and installs it in a bare folder",
     "/opt/masthead": "writes outside the folder of the test; tests/install does the same in one",
     "uv tool install": "tests/install runs it",

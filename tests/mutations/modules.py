@@ -1,7 +1,8 @@
 """The modules that `make mutations` changes, and the tests near each of them.
 
 The tests are those that need no service: each of a module's hundreds of mutants costs one run of
-them.
+them. All mutants are run in forks of a process that has imported the tests, so a value that is made
+in a `parametrize` is always made by the code as it is.
 """
 
 from __future__ import annotations
