@@ -9,6 +9,7 @@ from tests.faces.admin.visitor import Visitor, staff
 from tests.world import TenantWorld
 
 from masthead.engine.records.collection import Record
+from masthead.features.trash.collection import trash
 
 
 @pytest.fixture
@@ -87,6 +88,40 @@ async def test_a_published_post_without_changes_offers_to_take_it_off(
     assert (await stored(tenant, post))["status"] == "published"
     await choose(browser, f"/admin/posts/{post['id']}", what="unpublish")
     assert (await stored(tenant, post))["status"] == "draft"
+
+
+@pytest.mark.parametrize(("what", "status"), [("update", "published"), ("unpublish", "draft")])
+async def test_changes_that_are_not_live_replace_those_of_a_program(
+    tenant: TenantWorld, browser: Visitor, what: str, status: str
+) -> None:
+    post = await tenant.published(title="Tides", content_html="<p>Old</p>")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text)
+    assert (await browser.post(path, form | {"title": "Tides of Ana"})).status_code == 303
+    await tenant.update("posts", post["id"], {"title": "Tides of a program"})
+    assert "Two versions." in (await browser.get(f"{path}/publish")).text
+    assert (await choose(browser, path, what=what)).status_code == 303
+    after = await stored(tenant, post)
+    assert (after["status"], after["title"]) == (status, "Tides of Ana")
+    history = (await browser.get(f"{path}/revisions")).text
+    assert "Tides of a program" in history
+
+
+async def test_a_post_from_the_trash_has_the_changes_that_were_not_live(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.published(title="Tides", content_html="<p>Old</p>")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text)
+    assert (await browser.post(path, form | {"title": "Tides of Ana"})).status_code == 303
+    deleting = filled((await browser.get(f"{path}/delete")).text)
+    assert (await browser.post(f"{path}/delete", deleting)).status_code == 303
+    entry = (await tenant.world.parts.records.find(trash, {}, tenant_id=tenant.id))[0]
+    assert (await browser.post(f"/admin/trash/{entry['id']}/restore")).status_code == 303
+    # Nobody has changed it meanwhile.
+    assert "Two versions." not in (await browser.get(f"{path}/publish")).text
+    assert (await choose(browser, path, what="update")).status_code == 303
+    assert (await stored(tenant, post))["title"] == "Tides of Ana"
 
 
 async def test_unknown_choices_are_none(tenant: TenantWorld, browser: Visitor) -> None:

@@ -135,7 +135,7 @@ async def _store_copy(unit: Unit, opened: Opened, given: Mapping[str, Any] | Non
     if copy is None:
         return
     kept = {name: opened.text[name] for name in kind.edited} if given is None else given
-    if any(copy[name] != value for name, value in kept.items()):
+    if any(copy[name] != kept[name] for name in kind.edited if name in kept):
         singular = kind.pointer.removesuffix("_id")
         await unit.store_snapshot(
             state_of(opened.text["id"], copy, singular, kind.edited, status=CHANGES)

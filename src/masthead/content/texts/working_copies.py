@@ -77,6 +77,7 @@ def working_copies_of(
         snapshots=snapshots,
         listings=(files.listings,),
         followers=(files,),
+        versions_of_target=(base_version.name,),
         indexes=(Index((f"{singular}_id",), unique=True),),
     )
 

@@ -281,6 +281,9 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     followers: tuple[Follower, ...] = ()
     trashed: Trashed | None = None
     """None: a deletion is final."""
+    versions_of_target: tuple[str, ...] = ()
+    """Fields with a version of the record that it is deleted with: it has a later one when both
+    come back from the trash."""
     rendering: Rendering | None = None
     counters: tuple[Counter, ...] = (Counter(by=()),)
     sums: tuple[str, ...] = ()

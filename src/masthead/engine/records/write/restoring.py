@@ -14,6 +14,8 @@ from masthead.engine.records.write.removal import Key, Removal
 from masthead.engine.records.write.trash import TRASH, TRASH_ITEMS
 
 _ALL: Final = 10_000_000
+_LATER: Final = 2
+"""A version is so much later than at the deletion, which had the next one itself."""
 
 
 class Restoring:
@@ -59,14 +61,16 @@ class Restoring:
 
     async def _as_before(self, collection: Collection, copy: Record) -> Record:
         """With the fields that the collection has now. Events of one record are numbered by its
-        version, and the deletion had the next one."""
+        version."""
         known = {name: value for name, value in copy.items() if name in collection.by_name}
         record: Record = {
             **collection.default_values(),
             **known,
             "tenant_id": self._unit.tenant_id,
-            "version": copy["version"] + 2,
+            "version": copy["version"] + _LATER,
         }
+        for name in collection.versions_of_target:
+            record[name] += _LATER
         for relation in collection.pointers:
             if record[relation.name]:
                 record[relation.name] = await self._still_there(relation, record[relation.name])
