@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.databases import fresh_url
+from tests.engine.records.model.discussed_machine import DiscussedMachine
 from tests.engine.records.model.machine import EngineMachine, Thread
 from tests.world import open_world
 
@@ -17,11 +18,13 @@ from masthead.features.posts import jobs
 from masthead.service.deep_check.faults import Look
 from masthead.storage.snapshot import open_snapshots
 
+Machines = tuple[type[EngineMachine], type[DiscussedMachine]]
+
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def machine(
+def machines(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[type[EngineMachine]]:
+) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("model")
     thread = Thread()
     world = thread.run(open_world(fresh_url(request.param, folder), folder))
@@ -29,25 +32,35 @@ def machine(
     class Machine(EngineMachine):
         pass
 
+    class Discussing(DiscussedMachine):
+        pass
+
     opening = open_snapshots(world.parts.settings.database_url)
-    Machine.world, Machine.thread = world, thread
-    Machine.look = Look(world.parts, thread.run(opening.__aenter__()))  # type: ignore[arg-type]
+    Machine.world, Machine.thread = Discussing.world, Discussing.thread = world, thread
+    look = Look(world.parts, thread.run(opening.__aenter__()))  # type: ignore[arg-type]
+    Machine.look = Discussing.look = look
     handlers = jobs.handlers(world.parts.records)
     Machine.jobs = JobRunner(world.parts.database, handlers, world.clock)
-    yield Machine
+    yield Machine, Discussing
     thread.run(opening.__aexit__(None, None, None))
     thread.run(world.parts.close())
     thread.close()
 
 
+@pytest.fixture
+def machine(machines: Machines) -> type[EngineMachine]:
+    return machines[0]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["posts", "copies and comments"])
 @pytest.mark.parametrize(
     ("examples", "steps"), [(3, 20), pytest.param(100, 50, marks=pytest.mark.sweep)]
 )
 def test_the_engine_is_as_the_model(
-    machine: type[EngineMachine], examples: int, steps: int
+    machines: Machines, which: int, examples: int, steps: int
 ) -> None:
     run_state_machine_as_test(
-        machine,
+        machines[which],
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -84,6 +97,54 @@ def an_undone_deletion_of_what_is_restored_already(state: EngineMachine) -> None
     state.undo()
     state.search(word="sea")
     state.list(caller="guest", tag="Sea")
+
+
+def a_restored_post_with_changes_that_are_not_live(state: DiscussedMachine) -> None:
+    post, *_ = state.begin().values
+    state.save(caller="ann", post=post, given={"title": "Fog"}, replaces=False)
+    state.delete_post(post=post)
+    state.restore(gone=post)
+    state.save(caller="ann", post=post, given={"excerpt": "Grey"}, replaces=False)
+    state.publish(caller="editor", post=post, is_live=True, replaces=False)
+
+
+def a_post_is_taken_down_with_changes_of_two(state: DiscussedMachine) -> None:
+    post, *_ = state.begin().values
+    state.save(caller="ann", post=post, given={"title": "Fog"}, replaces=False)
+    state.change_elsewhere(post=post, given={"title": "Wind"}, status="")
+    state.publish(caller="ann", post=post, is_live=False, replaces=False)
+    state.publish(caller="ann", post=post, is_live=False, replaces=True)
+
+
+def an_answer_to_a_comment_that_comes_back(state: DiscussedMachine) -> None:
+    post, *_ = state.begin().values
+    first = state.comment(post=post, status="approved")
+    second = state.answer(post=post, parent=first, status="pending")
+    third = state.answer(post=post, parent=second, status="approved")
+    state.delete_comment(comment=second)
+    state.delete_comment(comment=first)
+    state.restore(gone=second)
+    state.moderate(comment=third, status="spam")
+    state.restore(gone=first)
+    state.delete_post(post=post)
+    state.restore(gone=post)
+
+
+@pytest.mark.parametrize(
+    "discussion",
+    [
+        a_restored_post_with_changes_that_are_not_live,
+        a_post_is_taken_down_with_changes_of_two,
+        an_answer_to_a_comment_that_comes_back,
+    ],
+)
+def test_copies_and_comments_that_went_apart_once_or_nearly(
+    machines: Machines, discussion: Callable[[DiscussedMachine], None]
+) -> None:
+    state = machines[1]()
+    discussion(state)
+    state.all_is_as_in_the_model()
+    state.teardown()
 
 
 @pytest.mark.parametrize(
