@@ -380,7 +380,6 @@ async def send_bad_input(client: httpx.AsyncClient, load: Load) -> None:
 PATHS: tuple[Path, ...] = (
     *(write_posts,) * 3,
     delete_and_undo,
-    import_posts,
     upload,
     pay,
     send_newsletters,
