@@ -23,9 +23,9 @@ class Deferred:
 
     def add(self, deferrals: Iterable[Deferral]) -> None:
         for each in deferrals:
-            target = each.statement.target
-            assert target, "only rows of a table can be deferred"
             if each.rows:
+                target = each.statement.target
+                assert target, "only rows of a table can be deferred"
                 self._entries.append(each)
                 self._tables.add(target)
                 self.count += len(each.rows)

@@ -95,10 +95,15 @@ def is_compressible(status: int, headers: RawHeaders, body: bytes | None = None)
         return True
     if status in (204, 206) or (body is not None and len(body) < MIN_BYTES):
         return False
-    given = dict(headers)
-    if b"content-encoding" in given or b"no-transform" in given.get(b"cache-control", b"").lower():
-        return False
-    return _is_compressible_type(given.get(b"content-type", b""))
+    content_type = b""
+    for name, value in headers:
+        if name == b"content-type":
+            content_type = value
+        elif name == b"content-encoding" or (
+            name == b"cache-control" and b"no-transform" in value.lower()
+        ):
+            return False
+    return _is_compressible_type(content_type)
 
 
 async def encode(

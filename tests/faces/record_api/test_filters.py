@@ -313,8 +313,8 @@ def _by_kind() -> dict[tuple[str, str], tuple[str, str, str]]:
     """For any two kinds of field a collection that has both."""
     found: dict[tuple[str, str], tuple[str, str, str]] = {}
     for collection in registry.collections:
-        for a in collection.readable(Access.ADMIN):
-            for b in collection.readable(Access.ADMIN):
+        for a in collection.readable(Access.ADMIN).values():
+            for b in collection.readable(Access.ADMIN).values():
                 found.setdefault((a.kind, b.kind), (collection.name, a.name, b.name))
     return found
 

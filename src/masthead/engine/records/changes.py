@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import compress
-from operator import ne
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -100,13 +98,12 @@ class Change(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def replaced(self) -> Record:
-        """The fields that an update has changed, with their old values. Found once, because many
-        ask, and without a step of Python for each field."""
+        """The fields that an update has changed, with their old values. Found once: an update asks
+        some ten times."""
         old, new = self.old, self.new
         if old is None or new is None:
             return {}
-        changed = compress(new, map(ne, new.values(), map(old.__getitem__, new)))
-        return {name: old[name] for name in changed}
+        return {name: was for name, was in old.items() if new[name] != was}
 
     def touches(self, names: Iterable[str]) -> bool:
         """A create or a delete, or an update of one of these fields."""

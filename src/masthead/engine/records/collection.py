@@ -433,7 +433,7 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
             return self.authors
         return self.contributors if access is Access.CONTRIBUTOR else self.rules
 
-    def readable(self, access: Access) -> tuple[Field, ...]:
+    def readable(self, access: Access) -> Mapping[str, Field]:
         return self._readable[access]
 
     def listed(self, record: Record) -> set[Listing]:
@@ -465,14 +465,14 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
         return tuple(each.name for each in self.searchable)
 
     @cached_property
-    def _readable(self) -> Mapping[Access, tuple[Field, ...]]:
+    def _readable(self) -> Mapping[Access, Mapping[str, Field]]:
         return {
-            access: tuple(
-                each
+            access: {
+                each.name: each
                 for each in self.all_fields
                 if each.read <= access
                 and (access is not Access.SITE or each.name in self._on_the_site)
-            )
+            }
             for access in Access
         }
 

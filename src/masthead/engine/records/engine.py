@@ -128,7 +128,7 @@ class Records(RecordReader):
 
     def as_seen_by(self, caller: Caller, collection: Collection, record: Record) -> Record:
         """A record that the caller has just written, reduced to the fields the caller may read."""
-        return {each.name: record[each.name] for each in collection.readable(access_of(caller))}
+        return {name: record[name] for name in collection.readable(access_of(caller))}
 
     async def update(
         self,

@@ -46,7 +46,7 @@ _ID_OPTIONS: Shape = {
 def schema_of(registry: Registry, collection: Collection, access: Access) -> Shape:
     """With the fields that the caller may read."""
     rules = collection.rules
-    fields = [_field(registry, each) for each in collection.readable(access)]
+    fields = [_field(registry, each) for each in collection.readable(access).values()]
     shape: Shape = {
         "id": collection.id,
         "name": collection.name,

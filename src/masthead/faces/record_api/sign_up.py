@@ -46,11 +46,8 @@ async def sign_up(call: Call) -> Answer:
     # Before the password is hashed, because hashing is expensive.
     if await links.admit(tenant_id, record["email"], call.request.address):
         await links.queue(tenant_id, await _request(record, password))
-    seen = {
-        each.name: record[each.name]
-        for each in blog_members.readable(Access.MEMBER)
-        if each.name in record
-    }
+    names = blog_members.readable(Access.MEMBER)
+    seen = {name: record[name] for name in names if name in record}
     return json_answer(200, await render_record(blog_members, seen, wanted.projection))
 
 

@@ -185,8 +185,5 @@ def archive_key(request: Record) -> str:
 
 def _shown(collection: Collection, record: Record) -> dict[str, Any]:
     """Without hashes, secrets and the tenant's id."""
-    return {
-        each.name: record[each.name]
-        for each in collection.readable(Access.PLATFORM)
-        if each.name not in _HIDDEN
-    }
+    names = collection.readable(Access.PLATFORM)
+    return {name: record[name] for name in names if name not in _HIDDEN}

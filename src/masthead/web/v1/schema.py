@@ -55,8 +55,7 @@ class View(msgspec.Struct, frozen=True, dict=True):
         return tuple(added.get(name) or self.collection.by_name[name] for name in self.fields)
 
     def of(self, record: Mapping[str, Any]) -> Record:
-        # Without a step of Python for each field: most answers are made of this.
-        shown = dict(zip(self.fields, map(record.__getitem__, self.fields), strict=True))
+        shown = {name: record[name] for name in self.fields}
         for name in self.nullable:
             if shown[name] == "":
                 shown[name] = None

@@ -430,7 +430,7 @@ class Queries:
         return is_open
 
     def fields(self, shape: Shape) -> tuple[Field, ...]:
-        readable = self._registry[shape.collection].readable(shape.access)
+        readable = tuple(self._registry[shape.collection].readable(shape.access).values())
         if shape.with_tenant and TENANT_ID not in readable:
             readable = (*readable, TENANT_ID)
         if shape.names is not None:

@@ -205,8 +205,7 @@ class ChangeWriter(TenantTransaction):
             "updated": self._now,
             "version": 1,
         }
-        statement = self.context.statements.insert(collection)
-        row = statement.bind(self._rows.encoded(collection, record, tuple(record)))
+        statement, row = self._rows.new_row(collection, record)
         self._tx.defer(Deferral(statement, [row]))
         self.changes.add(collection, Change(None, record))
 

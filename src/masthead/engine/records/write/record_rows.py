@@ -36,6 +36,7 @@ from masthead.storage import dialects
 from masthead.storage.database import (
     Database,
     ForeignKeyViolation,
+    Row,
     Statement,
     Transaction,
     UniqueViolation,
@@ -61,7 +62,7 @@ class RecordRows:
         self._tenant_id = tenant_id
         self._statements = statements
         self._keyring = keyring
-        self._pending: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
+        self._pending: dict[str, tuple[Statement, list[Row]]] | None = None
 
     @asynccontextmanager
     async def batched_inserts(self) -> AsyncIterator[None]:
@@ -76,12 +77,15 @@ class RecordRows:
                 await self._tx.execute_many(statement, rows[start : start + INSERT_BATCH])
 
     async def insert(self, collection: Collection, record: Record) -> None:
-        statement = self._statements.insert(collection)
-        row = statement.bind(self._encode(collection, record, dict(record)))
+        statement, row = self.new_row(collection, record)
         if self._pending is not None:
             self._pending.setdefault(collection.name, (statement, []))[1].append(row)
             return
         await self._write(statement, row, _is_long(collection, record))
+
+    def new_row(self, collection: Collection, record: Record) -> tuple[Statement, Row]:
+        statement = self._statements.insert(collection)
+        return statement, statement.bind(self._encode(collection, record, dict(record)))
 
     async def insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
         """The insert itself claims a slug that is made from a title. If another record has it,
@@ -116,7 +120,7 @@ class RecordRows:
     async def update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
         names = tuple(sorted(set(names)))
         statement = self._statements.update(collection, names)
-        encoded = self.encoded(collection, record, names)
+        encoded = self._encode(collection, record, {name: record[name] for name in names})
         values: dict[str, Any] = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self._tenant_id, key_id=record["id"])
         await self._write(statement, statement.bind(values), _is_long(collection, record))
@@ -130,11 +134,6 @@ class RecordRows:
             raise BadRequest(
                 words("Other records still belong to this one. Delete those first.")
             ) from None
-
-    def encoded(
-        self, collection: Collection, record: Record, names: tuple[str, ...]
-    ) -> dict[str, Any]:
-        return self._encode(collection, record, {name: record[name] for name in names})
 
     def _encode(
         self, collection: Collection, record: Record, values: dict[str, Any]
