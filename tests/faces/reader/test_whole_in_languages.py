@@ -51,6 +51,11 @@ KNOWN = (
     "mail/",
 )
 """Names, what is typed, a field that only programs see, a currency in Arabic, a folder."""
+_TORN = """[...document.querySelectorAll('body *')]
+  .filter(each => parseFloat(getComputedStyle(each).letterSpacing)
+    && /[\\u0620-\\u06ff]/.test(each.textContent))
+  .map(each => each.outerHTML.slice(0, 100))"""
+"""Letter spacing tears letters apart that are joined."""
 WORDS = re.compile(r"[A-Za-z]{2,}.*[A-Za-z]{2,}|[A-Z][a-z]{3,}")
 
 
@@ -101,6 +106,8 @@ class Way:
         content = await page.content()
         problems += self._untranslated(content)
         await page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+        if self.language == "ar" and (torn := await page.evaluate(_TORN)):
+            problems.append(torn)
         if wide := await sideways(page, (PHONE, WIDE)):
             problems.append(wide)
         if problems:
