@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -609,6 +610,19 @@ async def test_a_member_chooses_among_several_newsletters(site: TenantWorld) -> 
         found = await member_at(site, member.email)
         assert found is not None
         assert found["newsletters_off"] == off
+
+
+async def test_newsletters_that_are_turned_off_at_once_are_all_off(site: TenantWorld) -> None:
+    reader, member = await signed_in(site, newsletter=True)
+    for name in ("Sunday", "Monday"):
+        await site.create("newsletters", {"name": name})
+    await reader.open("/member/account")
+    slugs = ("main", "sunday", "monday")
+    address = "/member/account/newsletters"
+    await asyncio.gather(*(reader.send(address, newsletter=each, on="false") for each in slugs))
+    found = await member_at(site, member.email)
+    assert found is not None
+    assert sorted(found["newsletters_off"]) == sorted(slugs)
 
 
 async def test_a_member_changes_name_and_newsletter(site: TenantWorld) -> None:

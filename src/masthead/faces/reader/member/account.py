@@ -131,9 +131,13 @@ class Account:
         slug, is_on = form.get("newsletter", ""), form.get("on") == "true"
         known = {each["slug"] for each in await newsletters_of(request)}
         if slug in known:
-            # Slugs of newsletters that are gone make room for others.
-            off = [each for each in member["newsletters_off"] if each in known and each != slug]
-            await self._update(request, member, {"newsletters_off": off if is_on else [*off, slug]})
+            async with request.records.unit(caller_of(request.tenant_id, member)) as unit:
+                # Read again: a link of an email may just have turned off another one.
+                now = await unit.require(blog_members, {"id": member["id"]})
+                # Slugs of newsletters that are gone make room for others.
+                off = [each for each in now["newsletters_off"] if each in known and each != slug]
+                changes = {"newsletters_off": off if is_on else [*off, slug]}
+                await unit.update(blog_members, member["id"], changes)
         return _done("newsletter")
 
     @for_member
