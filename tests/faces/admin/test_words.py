@@ -15,7 +15,6 @@ from tests.faces.admin.every_page import SAMPLES, EveryPage, Sample, every_page
 
 from masthead.engine.events.catalog import CATALOG
 from masthead.identity.scopes import SCOPES
-from masthead.service.schema import registry
 
 _CODE = re.compile(r"<(pre|textarea|code)\b.*?</\1>", re.DOTALL)
 pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("every_page")]
@@ -64,9 +63,8 @@ async def _page(pages: EveryPage, sample: Sample) -> str:
 
 def _english() -> list[str]:
     """Words of the API's reference, which is English: they are shown as it has them."""
-    fields = (field for each in registry.collections for field in each.fields)
     kinds = [text for kind in CATALOG for text in (kind.trigger.replace("`", ""), kind.category)]
-    return [*SCOPES.values(), *kinds, *(field.help for field in fields)]
+    return [*SCOPES.values(), *kinds]
 
 
 def _spaced(zone: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from masthead.base.errors import Invalid, TooLarge
+from masthead.base.errors import Invalid, MastheadError, TooLarge
+from masthead.base.languages.translators import admin_translator, speaking
 from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import AdminPages
 from masthead.faces.admin.environment import number
@@ -17,6 +19,7 @@ from masthead.web.answers import Answer, json_answer
 from masthead.web.bodies import json_object
 from masthead.web.dispatch import Action, Actions
 from masthead.web.file_forms import read_files
+from masthead.web.pages import error_answer, wants_json
 from masthead.web.policy import (
     FORM_BYTES,
     Body,
@@ -59,7 +62,7 @@ def script_call(
 
     async def answer(request: Request) -> Answer:
         values = path_values(request, parameters)
-        return await _answer(pages, request, handler, await _json(request, limit), *values)
+        return await _answer(pages, request, handler, *values, body=partial(_json, request, limit))
 
     return {"POST": Action(answer, _policy(Who.STAFF, Body(BodyKind.JSON, limit)))}
 
@@ -90,13 +93,27 @@ def _policy(who: Who, body: Body | None) -> Policy:
     )
 
 
-async def _answer(pages: AdminPages, request: Request, handler: Handler, *values: Any) -> Answer:
+async def _answer(
+    pages: AdminPages,
+    request: Request,
+    handler: Handler,
+    *values: Any,
+    body: Callable[[], Awaitable[dict[str, Any]]] | None = None,
+) -> Answer:
+    """In the language of the account, errors included."""
     opened = await open_request(pages.services, pages.tools, request)
-    try:
-        answer = await handler(opened, *values)
-    except Invalid as error:
-        answer = _refused(error)
-    return json_answer(answer.status, answer.body, _HEADERS)
+    with speaking(admin_translator(opened.language)):
+        try:
+            sent = () if body is None else (await body(),)
+            answer = await handler(opened, *sent, *values)
+        except Invalid as error:
+            answer = _refused(error)
+        except MastheadError as error:
+            if not wants_json(request):
+                raise
+            request.error = error
+            return await error_answer(request, error)
+        return json_answer(answer.status, answer.body, _HEADERS)
 
 
 async def _json(request: Request, limit: int) -> dict[str, Any]:

@@ -117,7 +117,12 @@ def _form(found: Sequence[Record]) -> Form:
                 words("Readers can take the offer while the tier is for sale."),
                 choices={each["id"]: each["name"] for each in found},
             ),
-            Ask("kind", words("Readers get"), choices=_KINDS),
+            Ask(
+                "kind",
+                words("Readers get"),
+                words("A discount in percent, a discount as an amount, or days to try the tier."),
+                choices=_KINDS,
+            ),
             Ask(
                 "value",
                 words("How much"),

@@ -150,8 +150,12 @@ PRODUCTS = Goods(
         Ask("description", words("Description")),
         Ask("price", words("Price"), _MINOR),
         Ask("currency", words("Currency"), _CURRENCY),
-        Ask("payment_product_id", words("Id at the payment processor")),
-        Ask("active", words("For sale")),
+        Ask(
+            "payment_product_id",
+            words("Id at the payment processor"),
+            words("The product’s id at the payment processor."),
+        ),
+        Ask("active", words("For sale"), words("Whether readers see it and may buy it.")),
     ),
 )
 TIERS = Goods(
@@ -163,6 +167,7 @@ TIERS = Goods(
         Ask(
             "interval",
             words("Paid every"),
+            words("How often the price is paid."),
             choices={"month": words("Month"), "year": words("Year")},
         ),
         Ask("benefits", words("What a member gets"), words("One line for each."), rows=4),
@@ -172,8 +177,12 @@ TIERS = Goods(
             words("Id of the price at the payment processor"),
             words("If a secret key is set under Settings, Payments, readers pay in a checkout."),
         ),
-        Ask("payment_url", words("Payment page")),
-        Ask("active", words("For sale")),
+        Ask(
+            "payment_url",
+            words("Payment page"),
+            words("Used if there is no price id or the site has no payment key."),
+        ),
+        Ask("active", words("For sale"), words("Whether readers see it and may buy it.")),
     ),
 )
 

@@ -34,7 +34,7 @@ _FORM = Form(
     (
         Ask("email", words("Email address")),
         Ask("name", words("Name"), words("Shown with their posts; they can change it.")),
-        Ask("role", words("Role"), choices=ROLES),
+        Ask("role", words("Role"), words("What the account may do."), choices=ROLES),
     ),
 )
 _PERSON = Form(superusers, _FORM.asks[1:])

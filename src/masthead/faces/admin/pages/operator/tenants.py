@@ -48,14 +48,16 @@ PLANS: dict[str, str] = {
     Plan.AGENCY: words("Agency"),
     Plan.ENTERPRISE: words("Enterprise"),
 }
-_PLANS = Ask("plan", words("Plan"), choices=PLANS)
+_PLANS = Ask("plan", words("Plan"), words("Decides API access and rate limits."), choices=PLANS)
 _PLAN = Form(
     tenants,
     (
         _PLANS,
-        Ask("per_minute", words("API calls a minute")),
-        Ask("per_hour", words("API calls an hour")),
-        Ask("per_day", words("API calls a day")),
+        Ask(
+            "per_minute", words("API calls a minute"), words("If empty, the plan’s limit applies.")
+        ),
+        Ask("per_hour", words("API calls an hour"), words("If empty, the plan’s limit applies.")),
+        Ask("per_day", words("API calls a day"), words("If empty, the plan’s limit applies.")),
     ),
 )
 _SITE = Form(

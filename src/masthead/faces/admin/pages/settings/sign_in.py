@@ -47,7 +47,7 @@ _FIXED = (
 )
 _CLIENT = (
     Ask("client_id", words("Client ID"), words("Of this site, at the provider.")),
-    Ask("client_secret", words("Client secret")),
+    Ask("client_secret", words("Client secret"), words("Empty for a public client.")),
     Ask(
         "extra_scopes", words("More scopes"), words("Besides openid email profile, such as groups.")
     ),

@@ -38,7 +38,11 @@ _ABOUT = (
 _READERS = (
     Ask("members_enabled", words("Readers can become members")),
     Ask("comments_enabled", words("Posts can be commented on")),
-    Ask("related_posts", words("Posts end with others on the same subject")),
+    Ask(
+        "related_posts",
+        words("Posts end with others on the same subject"),
+        words("By tags and words."),
+    ),
     Ask(
         "comments_by",
         words("Who can comment"),

@@ -167,7 +167,12 @@ def _form(chosen: list[str], headers: Sequence[str] = ()) -> Form:
             words("Address"),
             words("An https:// address on a public host. Every event is sent there as a POST."),
         ),
-        Ask("events", words("Events"), choices={name: name for name in names}),
+        Ask(
+            "events",
+            words("Events"),
+            words("Those that are sent. All of them includes later ones."),
+            choices={name: name for name in names},
+        ),
         Ask(
             "filter",
             words("Filter"),
