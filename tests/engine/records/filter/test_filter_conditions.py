@@ -97,6 +97,28 @@ def test_only_short_filters_are_remembered_each_with_its_limit() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("a = 1 || " + "(" * 101 + "b = 1", 109),
+        ("||".join(["a=1"] * 201), 1_000),
+        ("||".join(["a=1"] * 200 + ["(b=1)"]), 1_001),
+        ("a" * 3_501, 3_500),
+    ],
+)
+def test_a_filter_over_a_limit_is_refused_where_it_goes_over(text: str, position: int) -> None:
+    with pytest.raises(FilterError) as refused:
+        parse(text)
+    assert refused.value.position == position
+
+
+def test_literals_are_equal_by_kind_and_value() -> None:
+    assert Literal(1) == Literal(1)
+    assert Literal(1) != Literal(2)
+    assert Literal(1) != Literal(1.0)
+    assert hash(Literal("a")) == hash(Literal("a"))
+
+
+@pytest.mark.parametrize(
     ("tree", "number"),
     [
         (Comparison(Identifier(("a",)), "=", Literal(1)), 1),
