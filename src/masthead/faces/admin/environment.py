@@ -59,7 +59,7 @@ def _environment(translator: Translator, assets: Assets) -> Environment:
     environment.globals["script_words"] = words_file if (STATIC / words_file).exists() else ""
     environment.filters |= {
         "number": number,
-        "decimal": lambda value: decimal_text(value, spoken_now().spoken),
+        "decimal": decimal,
         "and_list": lambda items: listed([str(each) for each in items]),
         "size": size_text,
         "json_code": json_code,
@@ -88,6 +88,10 @@ def took(milliseconds: int) -> str:
 
 def number(value: int) -> str:
     return number_text(value, spoken_now().spoken)
+
+
+def decimal(value: float) -> str:
+    return decimal_text(value, spoken_now().spoken)
 
 
 def day(value: date) -> str:

@@ -9,6 +9,7 @@ from masthead.base.languages.words import words
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.imports.options import NEW as NEW_OPTIONS
 from masthead.faces.admin.pages.imports.options import chosen_options, options_form, options_of
@@ -80,7 +81,7 @@ def _shown(
         "back": ADDRESS,
         "choices": CHOICES,
         "problem": problem,
-        "largest": f"{largest // 1_000_000:,} MB",
+        "largest": f"{number(largest // 1_000_000)} MB",
     }
     return Page(
         "imports/new.html", words("Import from another platform"), {**values, **more}, status

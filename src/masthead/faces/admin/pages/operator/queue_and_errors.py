@@ -10,6 +10,7 @@ from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.job_queue import COUNTED, FailedJob, KindState
 from masthead.faces.admin.request import AdminRequest
 from masthead.web.error_log import MAX_LISTED, RequestError
@@ -99,5 +100,6 @@ async def _sites(
     return names
 
 
-def _counted(number: int) -> str:
-    return f"{number:,} or more" if number >= COUNTED else f"{number:,}"
+def _counted(found: int) -> str:
+    shown = number(found)
+    return words("%(number)s or more", number=shown) if found >= COUNTED else shown

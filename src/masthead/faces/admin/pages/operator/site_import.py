@@ -5,6 +5,7 @@ from __future__ import annotations
 from masthead.base.errors import Invalid, MastheadError
 from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import number
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.operator.tenants import ADDRESS, IMPORT, PLANS
 from masthead.faces.admin.request import AdminRequest
@@ -60,7 +61,7 @@ async def import_form(
         "plan_problem": plan_problem,
         "file_problem": file_problem,
         "slug_problem": slug_problem,
-        "largest": f"{largest // 1_000_000:,} MB",
+        "largest": f"{number(largest // 1_000_000)} MB",
     }
     status = 422 if file_problem or slug_problem or plan_problem else 200
     return Page("operator/import-site.html", words("Import a site"), values, status)

@@ -8,6 +8,7 @@ import msgspec
 
 from masthead.base.languages.words import words
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import decimal
 from masthead.faces.admin.pages.settings.subnav import DESIGN
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
@@ -50,5 +51,5 @@ def accents_of(color: str) -> list[Accent]:
 def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Accent:
     weakest = min(contrast(color, paper) for paper in papers)
     ratio = min(contrast(shown, paper) for paper in papers)
-    was = f"{weakest:.1f}" if weakest < NEEDED else ""
-    return Accent(ground, papers[0], shown, f"{ratio:.1f}", was)
+    was = decimal(weakest) if weakest < NEEDED else ""
+    return Accent(ground, papers[0], shown, decimal(ratio), was)
