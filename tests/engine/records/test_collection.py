@@ -95,13 +95,10 @@ def test_lists_may_differ_after_a_change(
     assert listings.may_differ(Change(OLD | old, OLD | new)) is expected
 
 
-TAGGED = Collection(
-    name="tagged",
-    fields=(TextList(name="tags", indexed=True), TextList(name="others"), Number(name="rank")),
-    listings=(
-        Listings(by=("rank",), of=lambda record: [Listing("ranked", "", str(record["rank"]))]),
-    ),
-)
+def collection_with_lists() -> Collection:
+    ranked = Listings(by=("rank",), of=lambda record: [Listing("ranked", "", str(record["rank"]))])
+    lists = TextList(name="tags", indexed=True), TextList(name="others")
+    return Collection("tagged", (*lists, Number(name="rank")), listings=(ranked,))
 
 
 def tagged(tags: list[str], rank: int = 1) -> Record:
@@ -126,10 +123,10 @@ def in_lists(*tags: str, rank: int | None = None) -> set[Listing]:
 def test_a_change_takes_a_record_out_of_lists_and_puts_it_into_others(
     old: Record | None, new: Record | None, left: set[Listing], joined: set[Listing]
 ) -> None:
-    relisted = TAGGED.relisted(Change(old, new))
-    assert relisted == (left, joined)
+    collection = collection_with_lists()
+    assert collection.relisted(Change(old, new)) == (left, joined)
     for record in filter(None, (old, new)):
-        assert TAGGED.listed(record) == in_lists(*record["tags"], rank=record["rank"])
+        assert collection.listed(record) == in_lists(*record["tags"], rank=record["rank"])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +195,7 @@ def test_a_new_record_has_lists_of_its_own() -> None:
 def test_a_caller_reads_the_fields_of_its_level(access: Access) -> None:
     fields = tuple(Text(name=f"f{level.value}", read=level) for level in Access)
     site = SiteRules(read="", fields=("f0", "f7"))
-    names = {each.name for each in Collection("a", fields, site=site).readable(access)}
+    names = set(Collection("a", fields, site=site).readable(access))
     if access is Access.SITE:
         # Only what its rules name, and of that only what it may read.
         assert names == {"id", "f0"}
