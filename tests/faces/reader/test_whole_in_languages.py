@@ -1,7 +1,7 @@
-"""A whole site in Arabic, and one in German and French at once, in Chromium: a reader's way from
-the home page to the newsletter. Every page and email on it has the language and the direction of
-its address, no English word of ours, and fits a telephone and a screen. With `MASTHEAD_PICTURES`
-set to a folder, each is a picture."""
+"""Whole sites in Arabic and in Japanese, and one in German and French at once, in Chromium: a
+reader's way from the home page to the newsletter. Every page and email on it has the language and
+the direction of its address, no English word of ours, and fits a telephone and a screen. With
+`MASTHEAD_PICTURES` set to a folder, each is a picture."""
 
 from __future__ import annotations
 
@@ -31,14 +31,20 @@ pytestmark = [needs_chromium, pytest.mark.sweep]
 
 SITES = {
     "ar": {"site_name": "المرفأ", "site_description": "أخبار الساحل"},
+    "ja": {"site_name": "港だより", "site_description": "海辺の町から届けるニュース"},
     "de": {"site_name": "Der Hafen", "site_description": "Neues von der Küste"},
 }
 TEXTS = {
     "ar": ("الضباب فوق الميناء", "خريطة النوافير", "<p>كان الصباح هادئًا.</p>"),
+    "ja": (
+        "霧に包まれた港の朝",
+        "町の水飲み場をめぐる地図",
+        "<p>静かな朝でした。「船はもう出たよ」と、漁師の一人が教えてくれました。</p>",
+    ),
     "de": ("Nebel über dem Hafen", "Eine Karte der Brunnen", "<p>Der Morgen war still.</p>"),
     "fr": ("Brume sur le port", "Une carte des fontaines", "<p>Le matin était calme.</p>"),
 }
-NEWSLETTERS = {"ar": "رسالة المرفأ", "de": "Hafenpost"}
+NEWSLETTERS = {"ar": "رسالة المرفأ", "ja": "港だより週報", "de": "Hafenpost"}
 KNOWN = (
     "Masthead",
     "Supporter",
@@ -53,9 +59,9 @@ KNOWN = (
 """Names, what is typed, a field that only programs see, a currency in Arabic, a folder."""
 _TORN = """[...document.querySelectorAll('body *')]
   .filter(each => parseFloat(getComputedStyle(each).letterSpacing)
-    && /[\\u0620-\\u06ff]/.test(each.textContent))
+    && /[\\u0620-\\u06ff\\u3040-\\u9fff]/.test(each.textContent))
   .map(each => each.outerHTML.slice(0, 100))"""
-"""Letter spacing tears letters apart that are joined."""
+"""Letter spacing tears letters apart that are joined, and pushes together those in squares."""
 WORDS = re.compile(r"[A-Za-z]{2,}.*[A-Za-z]{2,}|[A-Z][a-z]{3,}")
 
 
@@ -106,7 +112,7 @@ class Way:
         content = await page.content()
         problems += self._untranslated(content)
         await page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
-        if self.language == "ar" and (torn := await page.evaluate(_TORN)):
+        if self.language in ("ar", "ja") and (torn := await page.evaluate(_TORN)):
             problems.append(torn)
         if wide := await sideways(page, (PHONE, WIDE)):
             problems.append(wide)
@@ -115,7 +121,7 @@ class Way:
         await self._take(where)
 
     def _untranslated(self, content: str) -> list[str]:
-        if self.language == "ar":
+        if self.language in ("ar", "ja"):
             return latin_words(content, *KNOWN)
         tree = html.document_fromstring(content)
         for element in tree.xpath("//script | //style"):
@@ -176,6 +182,11 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
 @pytest.mark.parametrize("site", [("ar", [])], indirect=True, ids=["ar"])
 async def test_a_site_in_arabic(site: LiveSite, page: Page) -> None:
     assert await walk(Way(site, page, "ar", "")) == {}
+
+
+@pytest.mark.parametrize("site", [("ja", [])], indirect=True, ids=["ja"])
+async def test_a_site_in_japanese(site: LiveSite, page: Page) -> None:
+    assert await walk(Way(site, page, "ja", "")) == {}
 
 
 @pytest.mark.parametrize("site", [("de", ["fr"])], indirect=True, ids=["de-fr"])
