@@ -19,6 +19,8 @@ from masthead.base.caller import system
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.list_items import listed_values
 from masthead.engine.records.tables import record_counts
+from masthead.faces.importers.tasks.actions import UNUSED_AFTER
+from masthead.faces.importers.tasks.queue import sweep_later
 from masthead.features.webhooks.tables import webhook_lanes
 from masthead.service.deep_check.faults import Look
 from masthead.service.deep_check.progress_file import Progress, ProgressFile, Reported
@@ -316,6 +318,20 @@ async def test_files_without_a_record_are_found_and_left_alone(site: Site) -> No
     assert {each.id for each in found} == left
     assert {each.check for each in found} == {"orphans"}
     assert all(path.exists() for path in paths)
+
+
+async def test_an_upload_that_a_sweep_waits_for_is_no_orphan(site: Site) -> None:
+    """The server stopped between storing an export and recording its import."""
+    run_id, other = "a" * 15, "b" * 15
+    for each in (run_id, other):
+        file_of(site, f"{site.tenant.id}/import_runs/{each}/export.json", days_old=2)
+    async with site.app.parts.records.unit(system(site.tenant.id)) as unit:
+        await sweep_later(unit, run_id, UNUSED_AFTER)
+    (found,) = await faults(site)
+    assert (found.check, found.id) == (
+        "orphans",
+        f"{site.tenant.id}/import_runs/{other}/export.json",
+    )
 
 
 async def test_what_is_left_of_no_site_is_found(only_site: Site) -> None:

@@ -16,6 +16,8 @@ from masthead.base.ids import is_id
 from masthead.engine.jobs.tables import jobs
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.write.trash import TRASH
+from masthead.faces.importers.collection import SWEEP_JOB
+from masthead.faces.importers.tasks.queue import folder_of
 from masthead.features.media.jobs import THUMBS
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.service.backup.stored_files import key_reader
@@ -130,7 +132,7 @@ async def _left(look: Look, site: Site, found: Sequence[ObjectInfo]) -> list[Fau
     return [
         Fault("orphans", _folder(key), key, detail)
         for key in old
-        if _original(key) not in kept and not _belongs(key, names)
+        if not kept & {_original(key), key.rpartition("/")[0]} and not _belongs(key, names)
     ]
 
 
@@ -188,12 +190,14 @@ async def _in_the_trash(look: Look, snapshot: Snapshot, site: Site) -> set[str]:
 
 
 async def _to_be_removed(look: Look, snapshot: Snapshot) -> set[str]:
-    """The keys in jobs that have not given up."""
+    """The keys and folders in jobs that have not given up."""
     rows = await snapshot.fetch(look.statement("removals", _removals)())
     found: set[str] = set()
-    for (payload,) in rows:
+    for tenant_id, payload in rows:
         wanted = msgspec.json.decode(payload)
         found.update(wanted.get("keys") or [wanted.get("key", "")])
+        if "run_id" in wanted:
+            found.add(folder_of(tenant_id, wanted["run_id"]))
     return found
 
 
@@ -239,8 +243,10 @@ def _trashed() -> sa.Select[Any]:
 
 def _removals() -> sa.Select[Any]:
     j = jobs.c
-    kinds: list[Any] = [sa.literal_column("'files.remove'"), sa.literal_column("'files.sweep'")]
-    return sa.select(j.payload).where(
+    kinds: list[Any] = [
+        sa.literal_column(f"'{kind}'") for kind in ("files.remove", "files.sweep", SWEEP_JOB)
+    ]
+    return sa.select(j.tenant_id, j.payload).where(
         sa.or_(*(j.kind == kind for kind in kinds)), j.failed_at == sa.literal_column("''")
     )
 
