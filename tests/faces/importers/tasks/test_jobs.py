@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.engine.jobs.claims import claimed, take
 from tests.faces.importers.write.exports import end_state, imported, rows
 from tests.world import RunningClock, TenantWorld, open_world
@@ -18,15 +19,22 @@ from tests.world import RunningClock, TenantWorld, open_world
 from masthead.base.caller import system
 from masthead.base.errors import Conflict, NotFound, Unavailable
 from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner, Stopped
+from masthead.engine.jobs.tables import jobs
 from masthead.engine.records.collection import Record
-from masthead.faces.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
+from masthead.faces.importers.collection import IMPORT, PREVIEW, SWEEP_JOB, UNDO, import_runs
 from masthead.faces.importers.files.work_folder import delete_abandoned
 from masthead.faces.importers.jobs import handlers
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Options
-from masthead.faces.importers.tasks.actions import start_task, upload_export
-from masthead.faces.importers.tasks.queue import FILE_STAYS, RUN_JOB, QueuedImport, queue_import
+from masthead.faces.importers.tasks.actions import discard_import, start_task, upload_export
+from masthead.faces.importers.tasks.queue import (
+    FILE_STAYS,
+    PREVIEW_JOB,
+    RUN_JOB,
+    QueuedImport,
+    queue_import,
+)
 from masthead.faces.importers.tasks.work import GAVE_UP, ImportJob
 from masthead.service.background import Background
 from masthead.web.multipart import Upload
@@ -196,6 +204,9 @@ async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: Tenant
     parts = tenant.world.parts
     job = Job(tenant.id, "x", SWEEP_JOB, {"run_id": run["id"]}, 1)
     sweep = handlers(parts)[SWEEP_JOB]
+    async with parts.records.unit(system(tenant.id)) as unit:
+        gone = sa.delete(jobs).where(jobs.c.tenant_id == tenant.id, jobs.c.kind == RUN_JOB)
+        await unit.execute(parts.database.compile(gone), {})
     await sweep(job)
     assert (await parts.objects.get(run["object_key"])).size
     tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds() + 1)
@@ -204,6 +215,41 @@ async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: Tenant
     assert (found["state"], found["object_key"]) == ("failed", "")
     with pytest.raises(NotFound):
         await parts.objects.get(run["object_key"])
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_an_import_outlives_a_long_stop_of_all_workers(
+    tenant: TenantWorld, dry_run: bool
+) -> None:
+    """When they start, its file is as old as one that nobody needs."""
+    run = await queued(tenant, export(2), dry_run=dry_run)
+    tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds() + 1)
+    job = Job(tenant.id, "x", SWEEP_JOB, {"run_id": run["id"]}, 1)
+    await handlers(tenant.world.parts)[SWEEP_JOB](job)
+    done = await worked(tenant, run)
+    assert (done["state"], read_report(done["report"]).posts.imported) == ("done", 2)
+
+
+async def test_a_preview_that_is_discarded_meanwhile_leaves_no_file(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner discards it, and its files are deleted, before it stores the samples."""
+    run = await uploaded(tenant, export(1))
+    parts = tenant.world.parts
+    put = parts.objects.put
+
+    async def discard_and_put(*args: Any, **options: Any) -> None:
+        await discard_import(parts.records, system(tenant.id), run["id"])
+        job = Job(tenant.id, "x", SWEEP_JOB, {"run_id": run["id"]}, 1)
+        await handlers(parts)[SWEEP_JOB](job)
+        await put(*args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parts.objects, "put", discard_and_put)
+        job = await claimed(tenant, PREVIEW_JOB, {"run_id": run["id"], "task": PREVIEW})
+        await handlers(parts)[PREVIEW_JOB](job)
+    assert await rows(tenant, "import_runs") == []
+    assert [key async for key in parts.objects.list_keys(tenant.id)] == []
 
 
 async def test_no_upload_is_acknowledged_whose_file_the_sweep_has_removed(

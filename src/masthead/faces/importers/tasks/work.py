@@ -23,7 +23,13 @@ from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import IMAGE, Note, Report, errors_file, read_errors
 from masthead.faces.importers.source import Source
 from masthead.faces.importers.tasks.actions import possible_tasks
-from masthead.faces.importers.tasks.queue import FILE_STAYS, StoredOptions, drop_file, sweep_later
+from masthead.faces.importers.tasks.queue import (
+    FILE_STAYS,
+    StoredOptions,
+    drop_file,
+    folder_of,
+    sweep_later,
+)
 from masthead.faces.importers.write.file_names import (
     ERRORS_FILE,
     REDIRECTS_FILE,
@@ -76,6 +82,11 @@ class ImportJob(LongTask):
         IMPORTS.add(record["task"], FAILED)
 
     async def tidy(self) -> None:
+        if await super().find() is None:
+            # What was stored after the record was deleted with its files.
+            folder = folder_of(self.tenant_id, self.id)
+            await self._services.objects.delete_prefix(folder)
+            return
         run = await self.find()
         if run is None or run["state"] not in (DONE, FAILED):
             return
