@@ -9,15 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-import msgspec
-import sqlalchemy as sa
-
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.engine.jobs.runner import Handler, Job
-from masthead.engine.jobs.tables import jobs
 from masthead.engine.records.collection import Record
-from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.collection import (
     FAILED,
@@ -73,7 +68,7 @@ async def _sweep(services: SharedServices, job: Job) -> None:
         # Again, because it may have been started or deleted since.
         for run in await unit.find(import_runs, {"id": run_id}, limit=1):
             is_young = clock.from_text(run["updated"]) + FILE_STAYS > records.clock()
-            if is_young or await _has_job(records, unit, run):
+            if is_young or await _has_job(unit, run):
                 if run["object_key"]:
                     await sweep_later(unit, run_id, FILE_STAYS)
                 return
@@ -87,17 +82,9 @@ async def _sweep(services: SharedServices, job: Job) -> None:
     await drop_file(services, found)
 
 
-async def _has_job(records: Records, unit: Unit, run: Record) -> bool:
+async def _has_job(unit: Unit, run: Record) -> bool:
     """Whether a worker will do its task, or does it: they may all have been stopped for long."""
     if run["state"] not in (QUEUED, RUNNING):
         return False
-    j = jobs.c
-    waiting = records.database.compile(
-        sa.select(j.payload).where(
-            j.tenant_id == sa.bindparam("tenant", required=True),
-            j.kind == (PREVIEW_JOB if run["task"] == PREVIEW else RUN_JOB),
-            j.failed_at == "",
-        )
-    )
-    rows = await unit.fetch(waiting, {"tenant": run["tenant_id"]})
-    return any(msgspec.json.decode(payload)["run_id"] == run["id"] for (payload,) in rows)
+    kind = PREVIEW_JOB if run["task"] == PREVIEW else RUN_JOB
+    return any(each["run_id"] == run["id"] for each in await unit.waiting_jobs(kind))

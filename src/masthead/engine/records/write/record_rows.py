@@ -191,6 +191,7 @@ class WriteStatements:
         self.change = database.compile(sa.insert(record_changes))
         self.job = database.compile(sa.insert(jobs))
         self.unstarted_job = database.compile(_delete_unstarted_job())
+        self.waiting_jobs = database.compile(_waiting_jobs())
         self.attempts = database.compile(_attempts())
         self.listed_totals = database.compile(listed_totals())
 
@@ -355,6 +356,15 @@ def _delete_unstarted_job() -> sa.Delete:
         j.tenant_id == sa.bindparam("tenant", required=True),
         j.id == sa.bindparam("id", required=True),
         j.attempts == 0,
+    )
+
+
+def _waiting_jobs() -> sa.Select[Any]:
+    j = jobs.c
+    return sa.select(j.payload).where(
+        j.tenant_id == sa.bindparam("tenant", required=True),
+        j.kind == sa.bindparam("kind", required=True),
+        j.failed_at == sa.literal_column("''"),
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from masthead.base import clock
 from masthead.base.caller import Caller
 from masthead.base.errors import Forbidden, NotFound
@@ -86,6 +88,12 @@ class TenantTransaction:
         """Takes a job back, if no worker has ever had it; then none will."""
         key = {"tenant": self.tenant_id, "id": job_id}
         return bool(await self.execute(self.context.statements.unstarted_job, key))
+
+    async def waiting_jobs(self, kind: str) -> list[dict[str, Any]]:
+        """The payloads of the tenant's jobs of the kind that wait or run."""
+        values = {"tenant": self.tenant_id, "kind": kind}
+        rows = await self.fetch(self.context.statements.waiting_jobs, values)
+        return [msgspec.json.decode(payload) for (payload,) in rows]
 
     async def has_turn(self, job_id: str, attempt: int) -> bool:
         """False once another worker has had the job, because this one was stopped for longer than
