@@ -152,6 +152,36 @@ async def test_a_revocation_may_be_scheduled(
     assert await keys.authenticate(key) is None
 
 
+async def test_a_revocation_ends_a_key_that_would_end_later(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    tomorrow = clock.to_text(app.clock() + timedelta(days=1))
+    await tenant.update("api_keys", record["id"], {"revoked_at": tomorrow})
+    await revoke_key(app.parts.records, record["id"])
+    assert await keys.authenticate(key) is None
+
+
+async def test_of_two_revocations_at_once_the_first_date_stays(
+    app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second has read the key before the first was written."""
+    record, _ = await new_key(tenant)
+    records = app.parts.records
+    get = records.get
+
+    async def get_and_revoke(*args: Any, **options: Any) -> Record:
+        found = await get(*args, **options)
+        monkeypatch.undo()
+        await revoke_key(records, record["id"])
+        app.clock.advance(minutes=1)
+        return found
+
+    first = clock.to_text(app.clock())
+    monkeypatch.setattr(records, "get", get_and_revoke)
+    assert (await revoke_key(records, record["id"]))["revoked_at"] == first
+
+
 async def test_a_deleted_key_is_refused(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
     record, key = await new_key(tenant)
     known = await found(keys, key)

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import msgspec
 
-from masthead.base import clock
 from masthead.base.caller import Caller, system
 from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
@@ -123,18 +122,20 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 async def revoke_key(records: Records, key_id: str, *, by: Caller | None = None) -> Record:
-    """Revoking twice keeps the first date. `by` is as for `create_key`."""
+    """From now on. Revoking twice keeps the first date, also at the same moment. `by` is as for
+    `create_key`."""
     try:
         found = await records.get(by or system(), api_keys, key_id)
     except NotFound as error:
         raise NotFound(
             "There is no API key with this id. `masthead key list` shows them."
         ) from error
-    if found["revoked_at"]:
-        return found
     caller = by or system(TenantId(found["tenant_id"]))
-    moment = clock.to_text(records.clock())
-    return await records.update(caller, api_keys, key_id, {"revoked_at": moment})
+    async with records.unit(await records.in_tenant_of(caller, api_keys, key_id)) as unit:
+        before = (await unit.require(api_keys, {"id": key_id}))["revoked_at"]
+        if before and before <= unit.now:
+            return {**found, "revoked_at": before}
+        return await unit.update(api_keys, key_id, {"revoked_at": unit.now})
 
 
 def _checksum(text: str) -> str:
