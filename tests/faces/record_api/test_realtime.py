@@ -20,6 +20,7 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead.base.caller import guest, system
 from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import RateLimited
+from masthead.engine.records import change_log
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.filter.ast import Comparison, Expression, Identifier
 from masthead.engine.records.filter.parser import parse
@@ -321,7 +322,30 @@ async def test_a_gap_is_told(url: str, tenant: TenantWorld) -> None:
             assert (await listener.next()).record["title"] == "new"
 
 
-async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
+@pytest.mark.parametrize("hours", [1, -1, 5])
+async def test_a_clock_that_jumps_ends_no_connection(
+    url: str, tenant: TenantWorld, hours: int
+) -> None:
+    """The regular cleaner looks at once, before any watch is renewed."""
+    owner, post = await tenant.owner(), await tenant.published()
+    live = {"path": "/admin/live?topics=comments", "cookie": f"pb_auth={owner.token}"}
+    async with (
+        listening(url, tenant.host) as listener,
+        listening(url, tenant.host, **live) as page,
+    ):
+        await listener.subscribe("posts", token=owner.token)
+        tenant.world.clock.advance(hours=hours)
+        await tenant.world.parts.changes.sweep()
+        await tenant.published(title="after")
+        assert (await listener.next()).record["title"] == "after"
+        comment = {"post_id": post["id"], "author_name": "Ana", "body": "Hm"}
+        made = await tenant.create("comments", comment)
+        assert (await page.next()).record == {"id": made["id"]}
+
+
+async def test_nothing_is_logged_where_nobody_listens(
+    app: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     quiet = await app.new_tenant("quiet")
     await quiet.published()
     log = app.parts.changes
@@ -335,6 +359,8 @@ async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
     await quiet.member(email="someone@example.com")
     assert "email" not in (await log.after(quiet.id, change.place))[-1].state
     app.clock.advance(hours=5)
+    await log.sweep()
+    monkeypatch.setattr(change_log, "OVER_SECONDS", 0.0)
     await log.sweep()
     await quiet.published(title="unheard")
     assert await log.after(quiet.id, LogPlace(0, 0)) == []

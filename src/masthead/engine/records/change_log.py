@@ -8,6 +8,7 @@ and `sweep` ends.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -25,6 +26,10 @@ from masthead.storage.database import EVERY_TENANT, Database, Statement, scope_o
 
 RETENTION = timedelta(hours=4)
 """How long a change stays in the log, and a tenant watched after its last client has left."""
+RENEW_SECONDS = RETENTION.total_seconds() / 8
+"""Between two renewals of a watch by who listens, whatever the clock says."""
+OVER_SECONDS = 2 * RENEW_SECONDS
+"""How long a watch stays over before it ends: the clock may have jumped, and then it is renewed."""
 MAX_CHANGES = 50_000
 """The most changes of one tenant. Older ones are deleted."""
 READ_AT_ONCE = 50
@@ -71,6 +76,8 @@ class ChangeLog:
     def __init__(self, database: Database, now: clock.Clock) -> None:
         self._database = database
         self._now = now
+        self._over: dict[str, float] = {}
+        """Tenants whose watch is over by the clock, and since when the last sweeps have seen it."""
         t, c = tenant_states.c, record_changes.c
         is_unwatched = t.watched_until == ""
         self._watch = database.compile(
@@ -178,10 +185,13 @@ class ChangeLog:
         now = self._now()
         old = clock.to_text(now - RETENTION)
         watched = await self._database.fetch(EVERY_TENANT, *self._watched(), slow=True)
-        for tenant_id, watched_until in watched:
+        moment, text = time.monotonic(), clock.to_text(now)
+        over = [tenant_id for tenant_id, watched_until in watched if watched_until < text]
+        self._over = {each: self._over.get(each, moment) for each in over}
+        for tenant_id, _ in watched:
             scope, values = TenantId(tenant_id), {"tenant": tenant_id}
-            if watched_until < clock.to_text(now):
-                ended = {**values, "now": clock.to_text(now)}
+            if moment - self._over.get(tenant_id, moment) >= OVER_SECONDS:
+                ended = {**values, "now": text}
                 if rows := await self._write(scope, self._unwatch, ended):
                     await self._remove_until(scope, rows[0][0])
                 continue

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from masthead.base.logs import log
-from masthead.engine.records.change_log import RETENTION
+from masthead.engine.records.change_log import RENEW_SECONDS
 from masthead.storage.database import Database, Listening
 
 LOOK_SECONDS = 1.0
@@ -18,7 +18,6 @@ POLL_SECONDS = 0.15
 FILE_SECONDS = 0.04
 """Between two looks at an SQLite file, which cost next to nothing."""
 LISTEN_AGAIN_SECONDS = 30.0
-RENEW_SECONDS = RETENTION.total_seconds() / 8
 
 
 class Watcher:
