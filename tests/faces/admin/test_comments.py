@@ -289,6 +289,15 @@ class TestAnswer:
             *("comment.posted", "comment.approved", "comment.received"),
         ]
 
+    async def test_an_approved_one_leads_to_its_place_on_the_site(
+        self, queue: Queue, browser: Visitor
+    ) -> None:
+        comment = await queue.comment("There is a bench.")
+        page = (await browser.get(f"/admin/comments/{comment['id']}")).text
+        [link] = re.findall(r'href="([^"]*#comment-\w+)"', page)
+        seen = await queue.tenant.guest.get(unescape(link))
+        assert f'id="comment-{comment["id"]}"' in seen.text
+
     async def test_the_thread_is_shown_around_it(self, queue: Queue, browser: Visitor) -> None:
         first = await queue.comment("Question")
         second = await queue.comment("Answer", parent_id=first["id"])

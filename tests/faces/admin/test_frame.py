@@ -187,7 +187,7 @@ class TestAppearance:
     async def test_single_keys_are_switched_off(self, tenant: TenantWorld) -> None:
         browser, _ = await staff(tenant, "owner")
         page = await browser.follow(await browser.post("/admin/account/keys"))
-        assert ' data-single-keys="off">' in page
+        assert 'data-single-keys="off"' in page
         page = await browser.follow(
             await browser.post("/admin/account/keys", {"single_keys": "on"})
         )

@@ -242,7 +242,7 @@ async def test_stopped_addresses_are_listed_and_lifted_on_purpose(press: Press) 
     assert after["mail_state"] == "ok"
     # The log never names a reader.
     activity = (await owner.get("/admin/activity")).text
-    assert "mail state" in activity
+    assert "mail_state" in activity
     assert second["email"] not in activity
     editor, _ = await staff(press.tenant, "editor")
     page = (await editor.get("/admin/members/stopped")).text

@@ -29,6 +29,7 @@ from masthead.features.posts.collection import posts
 AROUND = 20
 """Comments of the thread that are shown before this one, and after it."""
 _NAME_LENGTH = 100
+_OF_POST = frozenset({"slug", "status", "edition", "email_only"})
 
 
 async def comment_page(request: AdminRequest, comment_id: str) -> Answer:
@@ -116,8 +117,6 @@ async def _on_site(request: AdminRequest, comment: CommentRecord) -> str:
     """Where readers see it; empty where they don't."""
     if comment["status"] != APPROVED:
         return ""
-    post = await request.records.get(
-        request.caller, posts, comment["post_id"], names=frozenset({"slug", "status", "email_only"})
-    )
+    post = await request.records.get(request.caller, posts, comment["post_id"], names=_OF_POST)
     has_page = post["status"] == PUBLISHED and not post["email_only"]
     return address_on_site(request.site_url, post, comment) if has_page else ""
