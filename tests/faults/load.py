@@ -61,7 +61,10 @@ class Ledger:
     imported: set[str] = field(default_factory=set)
     """Titles of posts of other platforms, without events."""
     doubtful_imports: set[str] = field(default_factory=set)
-    mailings: set[str] = field(default_factory=set)
+    mailings: dict[str, str] = field(default_factory=dict)
+    """With the posts that they send."""
+    doubtful_mailings: set[str] = field(default_factory=set)
+    """Posts that were to be mailed, without an answer."""
     exports: int = 0
     hung_up: int = 0
     """Uploads whose client went away in the middle."""
@@ -333,11 +336,13 @@ async def send_newsletters(client: httpx.AsyncClient, load: Load) -> None:
         return
     post = load.rng.choice(published)
     # 404 and 409: its writer has deleted it, or it was mailed before.
+    load.ledger.doubtful_mailings.add(post.id)
     made = await load.call(
         client, "POST", "/api/v1/mailings", (202, 404, 409, 422), json={"post_id": post.id}
     )
     if made.status_code == 202:
-        load.ledger.mailings.add(made.json()["data"]["id"])
+        load.ledger.doubtful_mailings.discard(post.id)
+        load.ledger.mailings[made.json()["data"]["id"]] = post.id
 
 
 async def export_members(client: httpx.AsyncClient, load: Load) -> None:

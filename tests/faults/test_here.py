@@ -23,6 +23,7 @@ from tests.faults.load import HALF_BYTES, Load, Post, hang_up, upload
 from tests.faults.report import note
 from tests.forking import forked_program
 
+from masthead.base.caller import system
 from masthead.service.schema import tables
 
 HOUR = 3600.0
@@ -75,13 +76,17 @@ async def test_broken_files_are_found_and_break_nothing_else(tmp_path: Path) -> 
         load.ledger.posts.append(Post("lost", "l" * 15, "lost", "lost", is_settled=True))
         load.ledger.files.add("lost.png")
         load.ledger.payers.add("lost@pays.example")
-        load.ledger.mailings.add("lost mailing")
+        load.ledger.mailings["lost mailing"] = ""
+        stopped = {"kind": "post", "status": "cancelled", "newsletter": "newsletter"}
+        async with site.world.parts.records.unit(system(site.tenant.id)) as unit:
+            made = await unit.create(site.world.collection("mailings"), {}, stamped=stopped)
+        load.ledger.mailings[made["id"]] = "lost post"
         found = await check(site, load)
         await _answers(site.url, site.host)
     kinds = sorted(each.partition("check='")[2].partition("'")[0] for each in found.losses)
     assert [each for each in kinds if each] == ["files", "files", "orphans"], found.losses
     lost = [each for each in found.losses if "lost" in each]
-    assert len(lost) == 4, found.losses
+    assert len(lost) == 5, found.losses
 
 
 @pytest.mark.sweep
