@@ -39,8 +39,8 @@ class Found:
 
 
 async def settle(site: Installation) -> None:
-    """Waits until no work is left that is due: deliveries, emails, jobs."""
-    site.move_clock(float((site.folder / "offset").read_text()) + LEASES.total_seconds())
+    """Waits until no work is left that is due: deliveries, emails, imports, jobs."""
+    free_leases(site)
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
             while await _waiting(site):
@@ -50,16 +50,25 @@ async def settle(site: Installation) -> None:
         raise AssertionError(f"still waiting: {left[:20]}; {errors[-5:]}") from None
 
 
+def free_leases(site: Installation) -> None:
+    """Moves the clock past those of killed processes."""
+    site.move_clock(float((site.folder / "offset").read_text()) + LEASES.total_seconds())
+
+
 async def _waiting(site: Installation) -> list[Any]:
     now = clock.to_text(site.clock())
     deliveries, mailings = tables["webhook_deliveries"], tables["mailings"]
-    d, m, j = deliveries.c, mailings.c, jobs.c
+    runs = tables["import_runs"]
+    d, m, j, r = deliveries.c, mailings.c, jobs.c, runs.c
     return [
         *await rows_of(
             site, sa.select(d.event, d.attempts, d.next_attempt_at).where(d.state == "pending")
         ),
         *await rows_of(
             site, sa.select(m.id, m.status).where(m.status.not_in(("sent", "failed", "cancelled")))
+        ),
+        *await rows_of(
+            site, sa.select(r.id, r.task, r.state).where(r.state.in_(("queued", "running")))
         ),
         *await rows_of(
             site,
