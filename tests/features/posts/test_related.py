@@ -145,14 +145,16 @@ async def test_many_changes_are_worked_out_in_turns(
     assert await version_of(tenant) == version
 
 
-async def test_the_lists_of_a_turn_are_one_change_of_the_site(tenant: TenantWorld) -> None:
+async def test_the_lists_of_a_turn_are_one_change_of_the_site(
+    world: World, tenant: TenantWorld
+) -> None:
     # Each change makes the cached pages of the site invalid.
     posts = [await tenant.published(title=f"Post {each}", tags=["one"]) for each in range(12)]
     version = await version_of(tenant)
     await worked_out(tenant)
     assert await version_of(tenant) == version + 1
     for each in posts:
-        assert await tenant.world.parts.related.ids_of(tenant.id, each["id"]) != []
+        assert await world.parts.related.ids_of(tenant.id, each["id"]) != []
 
 
 async def test_a_clock_that_goes_back_hides_no_change(
