@@ -218,9 +218,7 @@ def test_rare_tags_and_words_weigh_more_than_common_ones() -> None:
 
 
 @pytest.mark.usefixtures("world")
-async def test_related_posts_are_in_the_language_of_the_post(
-    world: World, tenant: TenantWorld
-) -> None:
+async def test_related_posts_are_in_the_language_of_the_post(tenant: TenantWorld) -> None:
     await tenant.settings(languages=["de"])
     await tenant.published(title="Harbour", slug="harbour", tags=["sea"])
     await tenant.published(title="Hafen", slug="hafen", tags=["sea"], language="de")
