@@ -23,7 +23,8 @@ from masthead.service.schema import tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.urls import sqlite_path
 
-SETTLE_SECONDS = 90
+SETTLE_SECONDS = 150
+"""Longer than the server leaves the locks to a process that hangs."""
 LEASES = timedelta(minutes=3)
 """Longer than any lease: what a killed process had claimed is free again."""
 

@@ -45,9 +45,12 @@ async def test_every_statement_has_its_own_scope(pooled: Notebook) -> None:
     assert found == [expected[scope] for scope in scopes]
 
 
-async def test_the_transaction_of_a_process_that_hangs_ends(pooled: Notebook) -> None:
+@pytest.mark.parametrize("limit", [{"idle_seconds": 0.1}, {"transaction_seconds": 0.5}])
+async def test_the_transaction_of_a_process_that_hangs_ends(
+    pooled: Notebook, limit: dict[str, float]
+) -> None:
     """Its locks would keep everyone else from writing."""
-    hung = await open_postgres(pooled.url, idle_seconds=0.1)
+    hung = await open_postgres(pooled.url, **limit)
     with pytest.raises(Unavailable):
         await like_while_hanging(hung, pooled.db)
     assert await pooled.likes_of(ANN, "a") == 1

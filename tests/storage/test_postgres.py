@@ -126,9 +126,12 @@ async def test_a_write_that_waits_too_long_for_a_lock_may_be_tried_again(
     await db.close()
 
 
-async def test_the_transaction_of_a_process_that_hangs_ends(postgres: Notebook) -> None:
+@pytest.mark.parametrize("limit", [{"idle_seconds": 0.1}, {"transaction_seconds": 0.5}])
+async def test_the_transaction_of_a_process_that_hangs_ends(
+    postgres: Notebook, limit: dict[str, float]
+) -> None:
     """Its locks would keep everyone else from writing."""
-    hung = await open_postgres(postgres.url, idle_seconds=0.1)
+    hung = await open_postgres(postgres.url, **limit)
     with pytest.raises(Unavailable):
         await like_while_hanging(hung, postgres.db)
     assert await postgres.likes_of(ANN, "a") == 1

@@ -75,8 +75,10 @@ def closed_on_failure(connection: Connection) -> Iterator[None]:
 class Connecting:
     """How a pool opens its connections. The first one finds out whether there is a pooler."""
 
-    def __init__(self, settings: dict[str, str]) -> None:
+    def __init__(self, settings: dict[str, str], since_17: dict[str, str]) -> None:
         self._settings = settings
+        self._since_17 = since_17
+        """Those that a server before PostgreSQL 17 does not know."""
         self._is_pooled: bool | None = None
 
     async def connect(self, *args: Any, **kwargs: Any) -> Connection:
@@ -101,6 +103,8 @@ class Connecting:
             server_settings=_APPLICATION | self._settings,
         )
         with closed_on_failure(connection):
+            for name, value in self._known(connection).items():
+                await connection.execute(f"SET {name} = '{value}'")
             connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
             if connection.needs_role:
                 await _take_role(connection, f"SET ROLE {ROLE}")
@@ -114,11 +118,15 @@ class Connecting:
                 connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
                 if connection.needs_role:
                     await _take_role(connection, f"SET LOCAL ROLE {ROLE}")
-        settings = [f"SET LOCAL {name} = '{value}'" for name, value in self._settings.items()]
+        wanted = self._settings | self._known(connection)
+        settings = [f"SET LOCAL {name} = '{value}'" for name, value in wanted.items()]
         if connection.needs_role:
             settings.append(f"SET LOCAL ROLE {ROLE}")
         connection.settings = "".join(f"{each}; " for each in settings)
         return connection
+
+    def _known(self, connection: Connection) -> dict[str, str]:
+        return self._since_17 if connection.get_server_version().major >= 17 else {}
 
 
 async def connect_for_command(url: str, *, timeout: float) -> Connection:

@@ -58,6 +58,9 @@ CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 30.0
 """Between two statements of a transaction, which does nothing that takes as long. The server ends
 that of a process which hangs or was cut off, because it would hold the locks of its site."""
+TRANSACTION_SECONDS = 120.0
+"""Of a whole transaction, from PostgreSQL 17 on: a process may also hang between the two messages
+of a statement that is new to its connection, and then its transaction is not idle to the server."""
 PING_SECONDS = 1.5
 BATCH_ROWS = 500
 """Per round trip, which has to end within the statement timeout."""
@@ -72,6 +75,7 @@ async def open_postgres(
     *,
     statement_seconds: float = 5.0,
     idle_seconds: float = IDLE_SECONDS,
+    transaction_seconds: float = TRANSACTION_SECONDS,
     pool_size: int = POOL_SIZE,
 ) -> PostgresDatabase:
     settings = {
@@ -82,12 +86,13 @@ async def open_postgres(
         # that few texts have reads all texts in the order of the list.
         "random_page_cost": "1.1",
     }
+    since_17 = {"transaction_timeout": str(int(transaction_seconds * 1000))}
     pool = await asyncpg.create_pool(
         url,
         # No connection is opened yet: the service has to start even when the server is down.
         min_size=0,
         max_size=pool_size,
-        connect=Connecting(settings).connect,
+        connect=Connecting(settings, since_17).connect,
         connection_class=Connection,
         reset=_skip_reset,
         timeout=CONNECT_SECONDS,
