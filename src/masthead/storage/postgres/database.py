@@ -59,8 +59,8 @@ IDLE_SECONDS = 30.0
 """Between two statements of a transaction, which does nothing that takes as long. The server ends
 that of a process which hangs or was cut off, because it would hold the locks of its site."""
 TRANSACTION_SECONDS = 120.0
-"""Of a whole transaction, from PostgreSQL 17 on: a process may also hang between the two messages
-of a statement that is new to its connection, and then its transaction is not idle to the server."""
+"""A whole transaction may take as long, from PostgreSQL 17 on: a process may also hang between the
+two messages of a statement that is new to its connection, which the server does not call idle."""
 PING_SECONDS = 1.5
 BATCH_ROWS = 500
 """Per round trip, which has to end within the statement timeout."""
