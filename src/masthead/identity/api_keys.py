@@ -125,17 +125,16 @@ async def revoke_key(records: Records, key_id: str, *, by: Caller | None = None)
     """From now on. Revoking twice keeps the first date, also at the same moment. `by` is as for
     `create_key`."""
     try:
-        found = await records.get(by or system(), api_keys, key_id)
+        caller = await records.in_tenant_of(by or system(), api_keys, key_id)
+        async with records.unit(caller) as unit:
+            found = await unit.require(api_keys, {"id": key_id})
+            if found["revoked_at"] and found["revoked_at"] <= unit.now:
+                return found
+            return await unit.update(api_keys, key_id, {"revoked_at": unit.now})
     except NotFound as error:
         raise NotFound(
             "There is no API key with this id. `masthead key list` shows them."
         ) from error
-    caller = by or system(TenantId(found["tenant_id"]))
-    async with records.unit(await records.in_tenant_of(caller, api_keys, key_id)) as unit:
-        before = (await unit.require(api_keys, {"id": key_id}))["revoked_at"]
-        if before and before <= unit.now:
-            return {**found, "revoked_at": before}
-        return await unit.update(api_keys, key_id, {"revoked_at": unit.now})
 
 
 def _checksum(text: str) -> str:
