@@ -300,7 +300,6 @@ async def upload(client: httpx.AsyncClient, load: Load) -> None:
 
 async def hang_up(client: httpx.AsyncClient, load: Load) -> None:
     """Sends half of a picture that is too large to be kept in memory, and goes away."""
-    await asyncio.sleep(0.01)
     boundary = load.word()
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="half.png"'
     start = head.encode() + b"\r\nContent-Type: image/png\r\n\r\n" + picture("PNG", (60, 40))

@@ -212,16 +212,19 @@ def delivery_worker(parts: Services) -> DeliveryWorker:
     )
 
 
-def mailing_worker(parts: Services) -> MailingWorker:
-    settings, records = parts.settings, parts.records
-    unsubscribing = Unsubscribe(records, parts.keyring)
-    forms = FormCache(
-        records,
+def form_cache(parts: Services) -> FormCache:
+    return FormCache(
+        parts.records,
         parts.sites,
-        unsubscribing,
+        Unsubscribe(parts.records, parts.keyring),
         parts.mailings.senders,
         tracking=parts.mailings.tracking,
     )
+
+
+def mailing_worker(parts: Services) -> MailingWorker:
+    settings, records = parts.settings, parts.records
+    forms = form_cache(parts)
     starting = parts.mailings.starting
     return MailingWorker(
         RecipientQueue(parts.database, tables, records.clock),

@@ -3,16 +3,14 @@ a welcome email are in the language of each."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from tests.features.mailings.conftest import Press
-from tests.features.mailings.test_digests import body, go_to, run, turn_on
+from tests.features.mailings.test_digests import body, digests, go_to, made, run, turn_on
 from tests.features.mailings.test_welcome import join
 from tests.features.mailings.test_welcome import turn_on as welcome
 
-from masthead.features.mailings import letter_parts
-from masthead.features.mailings.letter_parts import draw_parts
+from masthead.base.caller import Audience, Reader
+from masthead.features.mailings.queue import Addressee, Claimed, MailingKey
+from masthead.service.background import form_cache
 
 HTML = "<p>La tour est debout.</p>"
 
@@ -94,26 +92,33 @@ async def test_of_a_post_and_its_translation_a_digest_has_one(press: Press) -> N
     assert "/posts/phare" not in got["de0@example.com"]
 
 
-async def test_the_words_of_a_digest_are_drawn_once_for_each_language(
-    press: Press, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_words_of_a_digest_are_drawn_once_for_each_language(press: Press) -> None:
     await press.tenant.settings(language="de", languages=["fr", "ar"])
-    for language in ("de", "fr"):
-        await press.readers(5, language, language=language)
+    await press.readers(1)
     due = (await turn_on(press))["digest_at"]
     await press.tenant.published(title="Turm")
     go_to(press, due)
-    drawn = []
+    await digests(press).start_due()
+    [mailing] = await made(press)
+    key, whom = MailingKey(press.tenant.id, mailing["id"]), Addressee(mailing["newsletter"])
 
-    def parts(subject: str, *given: Any, **named: Any) -> tuple[str, str]:
-        drawn.append(subject)
-        return draw_parts(subject, *given, **named)
+    def claimed(language: str) -> Claimed:
+        return Claimed(key, whom, language, "a@b.example", "", language, Reader(Audience.FREE), 0)
 
-    monkeypatch.setattr(letter_parts, "draw_parts", parts)
-    await run(press)
-    assert len(press.postbox.letters) == 10
+    cache, drawn = form_cache(press.world.parts), []
+    for _ in range(2):
+        forms = await cache.get(key)
+        assert forms is not None
+        await cache.add(forms, [claimed("de"), claimed("fr"), claimed("fr")])
+        drawn.append(dict(forms.by_key))
     # German for free and for paid members; French for the free ones; nobody reads Arabic.
-    assert drawn == [*["Diese Woche in coast"] * 2, "Cette semaine dans coast"]
+    assert {(key.edition, key.reader.audience) for key in drawn[-1]} == {
+        ("", Audience.FREE),
+        ("", Audience.PAID),
+        ("fr", Audience.FREE),
+    }
+    first, second = drawn
+    assert all(second[key] is form for key, form in first.items())
 
 
 async def test_the_words_around_a_welcome_email_are_its_readers(press: Press) -> None:

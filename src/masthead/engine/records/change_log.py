@@ -73,9 +73,12 @@ class LogState(NamedTuple):
 
 
 class ChangeLog:
-    def __init__(self, database: Database, now: clock.Clock) -> None:
+    def __init__(
+        self, database: Database, now: clock.Clock, *, over_seconds: float = OVER_SECONDS
+    ) -> None:
         self._database = database
         self._now = now
+        self._over_seconds = over_seconds
         self._over: dict[str, float] = {}
         """Tenants whose watch is over by the clock, and since when the last sweeps have seen it."""
         t, c = tenant_states.c, record_changes.c
@@ -190,7 +193,7 @@ class ChangeLog:
         self._over = {each: self._over.get(each, moment) for each in over}
         for tenant_id, _ in watched:
             scope, values = TenantId(tenant_id), {"tenant": tenant_id}
-            if moment - self._over.get(tenant_id, moment) >= OVER_SECONDS:
+            if moment - self._over.get(tenant_id, moment) >= self._over_seconds:
                 ended = {**values, "now": text}
                 if rows := await self._write(scope, self._unwatch, ended):
                     await self._remove_until(scope, rows[0][0])

@@ -206,11 +206,10 @@ class MailingWorker:
             await self._progress.give_up(key)
             return 0
         claimed = await self._queue.claim(key, whom, SLICE)
-        try:
+        async with contextlib.AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(self._queue.release, claimed)
             await self._forms.add(forms, claimed)
-        except Exception:
-            await self._queue.release(claimed)
-            raise
+            on_failure.pop_all()
         for each in claimed:
             # With a slow mail server a recipient may wait here for longer than its lease, and is
             # claimed again: the lease is new, and the email is the one that waits.
