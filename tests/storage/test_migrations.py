@@ -315,6 +315,17 @@ async def test_0078_reads_the_posts_of_an_archive_without_totals(tmp_path: Path)
     assert made == [("fog",), ("sea",)]
 
 
+async def test_0095_asks_every_site_to_put_its_titles_in_order(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0094", url)
+    for each in "tu":
+        row = f"VALUES ('{each}', '{each}', '{each}', 'T')"
+        await _run(url, f"INSERT INTO tenants (tenant_id, id, slug, name) {row}")
+    await migrate(url)
+    jobs = "SELECT tenant_id FROM jobs WHERE kind = 'texts.order' ORDER BY 1"
+    assert await _read(url, jobs) == [("t",), ("u",)]
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

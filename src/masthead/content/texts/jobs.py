@@ -1,9 +1,9 @@
-"""The worker's jobs for texts: cleaning those again that older rules have cleaned, or none, and
-putting them into the editions of a site whose languages have changed."""
+"""The worker's jobs for texts: cleaning those again that older rules have cleaned, or none, putting
+them into the editions of a site whose languages have changed, making the keys of their order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from masthead.base.caller import Caller, system
@@ -11,12 +11,14 @@ from masthead.content.html.clean_texts import RULES, clean_or_plain
 from masthead.content.texts.languages import EDITIONS_JOB
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.changes import PreparedTexts
-from masthead.engine.records.collection import Collection
+from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.write.unit import Unit
 
 CLEAN_JOB: Final = "texts.clean"
-CONCURRENCY: Final = {CLEAN_JOB: 1, EDITIONS_JOB: 1}
+ORDER_JOB: Final = "texts.order"
+CONCURRENCY: Final = {CLEAN_JOB: 1, EDITIONS_JOB: 1, ORDER_JOB: 1}
 BATCH: Final = 20
 """Texts in memory at a time; each may hold megabytes."""
 
@@ -42,25 +44,47 @@ def handlers(records: Records, collections: Sequence[Collection]) -> Mapping[str
         belongs stays as it is."""
         caller = system(job.tenant_id)
         for collection in collections:
-            after = None
-            while True:
-                wanted = ListRequest(
-                    per_page=BATCH,
-                    after=after,
-                    filter="language != ''",
-                    names=frozenset({"created"}),
-                    skip_total=True,
-                )
-                found = (await records.page(caller, collection, wanted)).items
-                if not found:
-                    break
-                async with records.unit(caller, emit_events=False) as unit:
-                    for each in await unit.find_some(collection, [each["id"] for each in found]):
-                        # Its stamps follow from the settings as they are now.
-                        await unit.stamp(collection, each, {})
-                after = (found[-1]["created"], found[-1]["id"])
+            # Its stamps follow from the settings as they are now.
+            await _again(
+                records,
+                caller,
+                collection,
+                lambda unit, of, text: unit.stamp(of, text, {}),
+                filter_="language != ''",
+            )
 
-    return {CLEAN_JOB: clean_again, EDITIONS_JOB: put_into_editions}
+    async def order_again(job: Job) -> None:
+        """`texts.order`: after an upgrade that has made other keys of them, or the first."""
+        for collection in collections:
+            await _again(records, system(job.tenant_id), collection, Unit.order_again)
+
+    return {CLEAN_JOB: clean_again, EDITIONS_JOB: put_into_editions, ORDER_JOB: order_again}
+
+
+async def _again(
+    records: Records,
+    caller: Caller,
+    collection: Collection,
+    change: Callable[[Unit, Collection, Record], Awaitable[None]],
+    *,
+    filter_: str = "",
+) -> None:
+    after = None
+    while True:
+        wanted = ListRequest(
+            per_page=BATCH,
+            after=after,
+            filter=filter_,
+            names=frozenset({"created"}),
+            skip_total=True,
+        )
+        found = (await records.page(caller, collection, wanted)).items
+        if not found:
+            return
+        async with records.unit(caller, emit_events=False) as unit:
+            for each in await unit.find_some(collection, [each["id"] for each in found]):
+                await change(unit, collection, each)
+        after = (found[-1]["created"], found[-1]["id"])
 
 
 async def _clean(

@@ -291,6 +291,9 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
     """The additions of a change to the counts of days, given the time of the change."""
     indexes: tuple[Index, ...] = ()
+    by_letters: tuple[str, ...] = ()
+    """Texts whose lists are in the order of their letters, not of their code points: each has a
+    column with its key."""
     searchable: tuple[Searched, ...] = ()
     audited: str | None = None
     """The audit log names its records by this field; '' for records about readers, whom it must
@@ -421,6 +424,10 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     def pointers(self) -> tuple[Pointer, ...]:
         return (*self.relations, *self.relation_lists)
 
+    def order_column(self, name: str) -> str:
+        """The column that a list is sorted by that is sorted by a field."""
+        return letters_column(name) if name in self.by_letters else name
+
     def rules_for(self, access: Access) -> Rules:
         """The rules for a caller. They apply to a record before a change and after it."""
         if access >= Access.ADMIN:
@@ -493,6 +500,11 @@ class _Id(Field, frozen=True):
 
 
 ID = _Id(name="id", write=Access.ADMIN, immutable=True)
+
+
+def letters_column(name: str) -> str:
+    """The column with the key of a text of `Collection.by_letters`."""
+    return f"{name}_letters"
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:

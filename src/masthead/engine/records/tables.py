@@ -9,7 +9,14 @@ from sqlalchemy import Column, ForeignKeyConstraint, MetaData, PrimaryKeyConstra
 from sqlalchemy import Index as SqlIndex
 from sqlalchemy.sql.elements import ColumnElement
 
-from masthead.engine.records.collection import CREATED, UPDATED, VERSION, Collection, Index
+from masthead.engine.records.collection import (
+    CREATED,
+    UPDATED,
+    VERSION,
+    Collection,
+    Index,
+    letters_column,
+)
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.text import Slug
 from masthead.engine.records.registry import Registry
@@ -126,9 +133,14 @@ def _build_table(collection: Collection) -> Table:
         CREATED.column(),
         UPDATED.column(),
         VERSION.column(),
+        *(_text(letters_column(each)) for each in collection.by_letters),
         PrimaryKeyConstraint("tenant_id", "id"),
         *_foreign_keys(collection),
     )
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, dialects.Text(), nullable=False, server_default=text("''"))
 
 
 def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:

@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 
 from masthead.base import ids
 from masthead.base.caller import Caller
+from masthead.base.languages.alphabet import by_letters
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.values import read_moment
@@ -85,7 +86,7 @@ def with_query(address: str, **parameters: str | int) -> str:
 
 def sorted_words(words: Mapping[str, str]) -> dict[str, str]:
     """Options in the order in which one looks for them."""
-    return dict(sorted(words.items(), key=lambda each: str(each[1]).casefold()))
+    return dict(sorted(words.items(), key=lambda each: by_letters(str(each[1]))))
 
 
 class Pager(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from masthead.base.languages.alphabet import by_letters
 from masthead.faces.reader.cards import in_edition
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Branch
@@ -28,8 +29,8 @@ async def page_tree(request: SiteRequest) -> tuple[Branch, ...]:
     order = {each["url"]: place for place, each in enumerate(links)}
     last = len(order)
 
-    def place(slug: str) -> tuple[int, str]:
-        return order.get(address(slug), last), titles[slug].casefold()
+    def place(slug: str) -> tuple[int, tuple[str, str]]:
+        return order.get(address(slug), last), by_letters(titles[slug])
 
     def address(slug: str) -> str:
         return f"{request.root}/{quote(slug)}"

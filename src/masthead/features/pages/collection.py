@@ -44,6 +44,7 @@ from masthead.engine.records.collection import (
     Searched,
     SiteRules,
     Trashed,
+    letters_column,
 )
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.text import Slug, Text
@@ -143,11 +144,12 @@ pages = Collection(
     indexes=(
         Index(("updated", "id")),
         Index(("status", "updated", "id")),
-        Index(("title", "id")),
+        Index((letters_column("title"), "id")),
         # An order of the public API.
         Index(("published_at", "id")),
         Index(("language", "created", "id"), skip_empty="language"),
     ),
+    by_letters=("title",),
     searchable=(Searched("title"), Searched("content_html", is_html=True)),
 )
 

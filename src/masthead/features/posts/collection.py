@@ -50,6 +50,7 @@ from masthead.engine.records.collection import (
     Searched,
     Trashed,
     file_key,
+    letters_column,
 )
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.engine.records.fields.documents import Json
@@ -279,11 +280,12 @@ posts = Collection(
         Index(("created", "id"), unusual=("status", PUBLISHED), name="ix_posts__drafts_created"),
         Index(("updated", "id"), unusual=("status", PUBLISHED), name="ix_posts__drafts_updated"),
         Index(("visibility", "updated", "id"), unusual=("visibility", "public")),
-        Index(("title", "id")),
+        Index((letters_column("title"), "id")),
         # An order of the public API.
         Index(("published_at", "id")),
         Index(("language", "created", "id"), skip_empty="language"),
     ),
+    by_letters=("title",),
     searchable=(
         Searched("title"),
         Searched("excerpt"),

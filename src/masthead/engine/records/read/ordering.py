@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
-from sqlalchemy.sql.selectable import FromClause
 
+from masthead.base.languages.alphabet import letters_of
+from masthead.engine.records.collection import Collection
 from masthead.engine.records.read.joins import TableRef
 from masthead.engine.records.read.sorting import NEWEST_FIRST, SortKey
 from masthead.engine.records.read.where import WhereCompiler
@@ -43,19 +44,29 @@ def order_by(
 
 
 def comes_after(
-    columns: OrderColumns, table: FromClause, sort: tuple[SortKey, ...]
+    columns: OrderColumns, ref: TableRef, sort: tuple[SortKey, ...]
 ) -> ColumnElement[bool]:
     """In the default order, or in the order of one field of text or of dates."""
     if len(sort) > 1 or any(len(key.path) != 1 or key.modifier for key in sort):
         raise ValueError("a cursor needs the order of one field")
     by_position = not sort or sort[0].path == ("created",)
-    value = columns.created if by_position else table.c[sort[0].path[0]]
+    value = (
+        columns.created
+        if by_position
+        else ref.table.c[ref.collection.order_column(sort[0].path[0])]
+    )
     position = sa.tuple_(
         sa.bindparam("after_created", required=True, type_=dialects.Text()),
         sa.bindparam("after_id", required=True, type_=dialects.Text()),
     )
     row = sa.tuple_(value, columns.id)
     return row > position if sort and not sort[0].descending else row < position
+
+
+def cursor_value(collection: Collection, sort: tuple[SortKey, ...], value: str) -> str:
+    """The order compares it with its column; a cursor has the value of the field."""
+    is_by_letters = bool(sort) and sort[0].path[0] in collection.by_letters
+    return letters_of(value) if is_by_letters else value
 
 
 def paged(query: Any) -> Any:

@@ -18,7 +18,9 @@ from masthead.engine.records.filter.ast import (
     conjuncts,
 )
 from masthead.engine.records.filter.parser import ParsedFilter
+from masthead.engine.records.read.ordering import cursor_value
 from masthead.engine.records.read.query import Prepared, Shape
+from masthead.engine.records.read.sorting import SortKey
 from masthead.engine.records.search.terms import document_key, prefix_of
 from masthead.storage import full_text
 from masthead.storage.database import Database
@@ -111,7 +113,13 @@ def _leaves_out(op: str, value: object, usual: str) -> bool:
 
 
 def page_values(
-    caller: Caller, wanted: ListRequest, prepared: Prepared, parsed: ParsedFilter | None
+    caller: Caller,
+    collection: Collection,
+    wanted: ListRequest,
+    *,
+    sort: tuple[SortKey, ...],
+    prepared: Prepared,
+    parsed: ParsedFilter | None,
 ) -> dict[str, Any]:
     """The parameters of the page's statement."""
     values: dict[str, Any] = {
@@ -120,7 +128,8 @@ def page_values(
         "offset": wanted.offset,
     }
     if wanted.after:
-        values["after_created"], values["after_id"] = wanted.after
+        value, values["after_id"] = wanted.after
+        values["after_created"] = cursor_value(collection, sort, value)
     if wanted.listing:
         values["listing_value"] = wanted.listing[1]
     if parsed:

@@ -69,7 +69,10 @@ class Paths:
         if field.kind == "json" and not modifier:
             return self._json_path(ref, path, len(path) - 1, origin, walk=walk)
         shown = shown_columns(ref.collection, ref.table, self.access <= Access.SITE)
-        column = shown.get(field.name, ref.table.c[field.name])
+        name = field.name
+        if self.is_sorting and not modifier:
+            name = ref.collection.order_column(name)
+        column = shown.get(name, ref.table.c[name])
         self.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
         if modifier:

@@ -276,7 +276,7 @@ class Queries:
             *(dialects.is_not(ref.table.c[name], usual) for name, usual in shape.unusual)
         )
         if shape.after:
-            query = query.where(comes_after(columns, ref.table, shape.sort))
+            query = query.where(comes_after(columns, ref, shape.sort))
         query = query.order_by(*order_by(shape.sort, compiler, ref, columns))
         return self._finish(paged(query), compiler, shape)
 

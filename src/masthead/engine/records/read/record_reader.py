@@ -424,7 +424,9 @@ class RecordReader:
         collection = self.registry[shape.collection]
         if wanted.offset > MAX_OFFSET or left == 0:
             return [], 0
-        values = page_values(caller, wanted, prepared, parsed)
+        values = page_values(
+            caller, collection, wanted, sort=shape.sort, prepared=prepared, parsed=parsed
+        )
         if left is not None:
             values["limit"] = min(wanted.per_page, left)
             values["offset"] = left - values["limit"]

@@ -18,10 +18,11 @@ import sqlalchemy as sa
 from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.alphabet import letters_of
 from masthead.base.languages.words import words
 from masthead.engine.events.outbox import events
 from masthead.engine.jobs.tables import jobs
-from masthead.engine.records.collection import Collection, Pointer, Record
+from masthead.engine.records.collection import Collection, Pointer, Record, letters_column
 from masthead.engine.records.derived.list_items import (
     item_rows,
     joined,
@@ -118,12 +119,12 @@ class RecordRows:
         return bool(await self._tx.fetch(statement, bound))
 
     async def update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
-        names = tuple(sorted(set(names)))
-        statement = self._statements.update(collection, names)
-        encoded = self._encode(collection, record, {name: record[name] for name in names})
-        values: dict[str, Any] = {f"new_{name}": value for name, value in encoded.items()}
-        values.update(key_tenant=self._tenant_id, key_id=record["id"])
-        await self._write(statement, statement.bind(values), _is_long(collection, record))
+        values = {name: record[name] for name in sorted(set(names))}
+        encoded = self._encode(collection, record, values)
+        statement = self._statements.update(collection, tuple(encoded))
+        bound: dict[str, Any] = {f"new_{name}": value for name, value in encoded.items()}
+        bound.update(key_tenant=self._tenant_id, key_id=record["id"])
+        await self._write(statement, statement.bind(bound), _is_long(collection, record))
 
     async def delete(self, collection: Collection, record: Record) -> None:
         statement = self._statements.delete(collection)
@@ -138,7 +139,11 @@ class RecordRows:
     def _encode(
         self, collection: Collection, record: Record, values: dict[str, Any]
     ) -> dict[str, Any]:
-        """Replaces values of the record by what the database stores of them."""
+        """Replaces values of the record by what the database stores of them, and adds the keys of
+        their order."""
+        for name in collection.by_letters:
+            if name in values:
+                values[letters_column(name)] = letters_of(values[name])
         for name, encode in collection.encoders.items():
             if name in values:
                 values[name] = encode(values[name])

@@ -117,7 +117,6 @@ _OBJECTS = {
     "sign_in_providers": (words("a sign-in provider"), words("the sign-in provider")),
 }
 """Phrases for one of them, and for the one whose name follows."""
-_SUBJECTS = sorted_words(NOUNS)
 _PAGES = {
     "posts": "/admin/posts",
     "snippets": "/admin/snippets",
@@ -191,7 +190,7 @@ class ActivityList(ListPage, frozen=True):
     template = "activity/_list.html"
     empty = (words("Nothing yet"), words("Changes that staff make appear here."))
     per_page = PER_PAGE
-    picks = (Pick("subject", words("What"), words("Everything"), _SUBJECTS),)
+    picks = (Pick("subject", words("What"), words("Everything"), NOUNS),)
 
     subject: str = ""
     account: str = ""
@@ -205,7 +204,7 @@ class ActivityList(ListPage, frozen=True):
         who = Pick("account", words("Who"), words("Anyone"), sorted_words(names))
         return {
             **_values(items, names),
-            "picks": (*self.picks, who) if len(names) > 1 else self.picks,
+            "picks": (*_sorted_picks(), who) if len(names) > 1 else _sorted_picks(),
             "sites": None,
             "pages": _PAGES,
         }
@@ -221,7 +220,12 @@ class ActivityEverywhere(ActivityList, frozen=True):
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         sites = {each: await _site(request, each) for each in {row["tenant_id"] for row in items}}
-        return {**_values(items, {}), "sites": sites, "pages": {}}
+        return {**_values(items, {}), "picks": _sorted_picks(), "sites": sites, "pages": {}}
+
+
+def _sorted_picks() -> tuple[Pick, ...]:
+    """In the language of whoever reads it."""
+    return tuple(replace(each, options=sorted_words(each.options)) for each in ActivityList.picks)
 
 
 def _values(items: Sequence[Record], names: Mapping[str, str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.base.languages.alphabet import by_letters
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
@@ -144,7 +145,7 @@ async def _account(request: AdminRequest, account_id: str) -> Record:
 async def staff_page(request: AdminRequest) -> Answer:
     # Refuses staff who may only read their own account.
     request.records.check_may_create(request.caller, superusers)
-    wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
+    wanted = ListRequest(per_page=MAX_STAFF, sort="name:lower,email")
     page = await request.records.page(request.caller, superusers, wanted)
     everyone = await request.records.find(
         superusers, {}, tenant_id=request.tenant_id, limit=MAX_STAFF
@@ -154,7 +155,7 @@ async def staff_page(request: AdminRequest) -> Answer:
     connected = await request.services.single_sign_on.staff.connected(request.tenant_id)
     guarded = {each["id"] for each in everyone if has_second_factor(each)}
     values = {
-        "people": page.items,
+        "people": sorted(page.items, key=_by_name),
         "roles": ROLES,
         "active": with_password | connected,
         "guarded": guarded,
@@ -165,6 +166,10 @@ async def staff_page(request: AdminRequest) -> Answer:
         "requires_factor": bool(request.site_record.get("require_second_factor")),
     }
     return Page("staff/list.html", words("People"), values)
+
+
+def _by_name(account: Record) -> tuple[str, str]:
+    return by_letters(f"{account['name']} {account['email']}")
 
 
 async def person_page(request: AdminRequest, account_id: str) -> Answer:

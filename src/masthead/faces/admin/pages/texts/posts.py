@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from masthead.base.caller import Caller
+from masthead.base.languages.alphabet import by_letters
 from masthead.base.languages.words import words
 from masthead.content.texts.publication import DRAFT
 from masthead.engine.records.collection import Record
@@ -147,7 +148,7 @@ async def tag_options(request: AdminRequest) -> Answer:
     begins = request.query.get("tag", "").strip()[:MAX_TAG_LENGTH]
     # PostgreSQL would refuse NUL as a parameter.
     found = {} if "\0" in begins else await _tag_totals(request, MAX_SUGGESTED, begins)
-    values = {"options": list(found)}
+    values = {"options": sorted(found, key=by_letters)}
     return Page("texts/_options.html", words("Tags"), values, fragment="texts/_options.html")
 
 
@@ -155,7 +156,7 @@ async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:
     """The field of a post's tags with those of the site, most used first. None for an author, who
     may not know of the posts of others."""
     totals = await _tag_totals(request, MAX_TAGS + 1)
-    known = sorted(totals, key=lambda tag: (-totals[tag], tag))
+    known = sorted(totals, key=lambda tag: (-totals[tag], by_letters(tag)))
     # These are the first of the alphabet. The others are asked for as one of them is typed.
     suggestions = TAG_OPTIONS if len(totals) > MAX_TAGS else ""
     return replace(ask, known=tuple(known), suggestions=suggestions)

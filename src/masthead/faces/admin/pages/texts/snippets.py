@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import BadRequest, Invalid, Problem
+from masthead.base.languages.alphabet import by_letters
 from masthead.base.languages.words import words
 from masthead.content.texts.content import html_of
 from masthead.content.texts.editor_document import opened_document
@@ -156,12 +157,15 @@ async def found_call(request: AdminRequest) -> JsonAnswer:
     """The snippets whose name has some typed."""
     typed = request.query.get("q", "").strip()[:100]
     wanted = ListRequest(
-        per_page=MOST_FOUND, filter=_named(typed) if typed else "", sort="name", skip_total=True
+        per_page=MOST_FOUND,
+        filter=_named(typed) if typed else "",
+        sort="name:lower",
+        skip_total=True,
     )
     page = await request.records.page(request.caller, snippets, wanted)
     found = [
         {"id": each["id"], "label": each["name"], "note": summary_of(_document(each))}
-        for each in page.items
+        for each in sorted(page.items, key=lambda each: by_letters(each["name"]))
     ]
     return JsonAnswer({"found": found})
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.base.languages.alphabet import by_letters
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, begins_with, newer
@@ -68,7 +69,7 @@ class TagFilters(Filters, frozen=True):
         return replace(self, sort=sort).url()
 
     def key(self, tag: str, total: int) -> Key:
-        return -total if self.is_by_posts else 0, tag.casefold(), tag
+        return -total if self.is_by_posts else 0, *by_letters(tag)
 
 
 async def tags_list(request: AdminRequest) -> Answer:
@@ -227,7 +228,7 @@ async def _form(
     values = {
         **_values(tag, total),
         # More of them are no list to choose from: the name is typed.
-        "others": sorted(others, key=str.casefold) if len(others) < MAX_TAGS else None,
+        "others": sorted(others, key=by_letters) if len(others) < MAX_TAGS else None,
         "new_tag": typed if action == "rename" else tag,
         "into": typed if action == "merge" else "",
         "progress": progress,
