@@ -30,7 +30,7 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 MAY_CHANGE: dict[str, frozenset[str]] = {}
 """Columns, by table, that a migration since the first release has rewritten on purpose."""
 MAY_GAIN = frozenset({"jobs", "listed_values", "record_counts"})
-"""Tables to which a migration adds rows: lists and totals of what exists, and the jobs that complete
+"""Tables to which a migration adds rows: lists and totals of what exists, and jobs that complete
 them."""
 
 
