@@ -40,12 +40,16 @@ class Found:
 
 
 async def settle(site: Installation) -> None:
-    """Waits until no work is left that is due: deliveries, emails, imports, jobs."""
+    """Waits until no work is left that is due or has failed before: deliveries, emails, imports,
+    jobs."""
     free_leases(site)
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
-            while await _waiting(site):
-                await asyncio.sleep(0.1)
+            while True:
+                while await _waiting(site):
+                    await asyncio.sleep(0.1)
+                if not await _skip_backoff(site):
+                    break
     except TimeoutError:
         left, errors = await _waiting(site), last_errors(site.log)
         raise AssertionError(f"still waiting: {left[:20]}; {errors[-5:]}") from None
@@ -53,7 +57,23 @@ async def settle(site: Installation) -> None:
 
 def free_leases(site: Installation) -> None:
     """Moves the clock past those of killed processes."""
-    site.move_clock(float((site.folder / "offset").read_text()) + LEASES.total_seconds())
+    site.move_clock(_offset(site) + LEASES.total_seconds())
+
+
+def _offset(site: Installation) -> float:
+    return float((site.folder / "offset").read_text())
+
+
+async def _skip_backoff(site: Installation) -> bool:
+    """Moves the clock to the next attempt at a job that has failed. False if there is none."""
+    now, j = site.clock(), jobs.c
+    failed = sa.select(sa.func.min(j.run_at)).where(j.failed_at == "", j.error != "")
+    [(next_attempt,)] = await rows_of(site, failed)
+    if next_attempt is None:
+        return False
+    wait = (clock.from_text(next_attempt) - now).total_seconds()
+    site.move_clock(_offset(site) + max(0.0, wait) + 0.1)
+    return True
 
 
 async def _waiting(site: Installation) -> list[Any]:
@@ -91,7 +111,7 @@ async def check(site: Installation, load: Load) -> Found:
     found.losses += load.ledger.undocumented
     for step in (_check_posts, _check_events, _check_files, _check_payers, _check_mailings):
         await step(site, load, found)
-    await _check_deeply(site, found)
+    await check_whole(site, found)
     return found
 
 
@@ -203,9 +223,11 @@ async def _check_mailings(site: Installation, load: Load, found: Found) -> None:
     found.expect(len(letters) >= sent, f"{sent} newsletters are sent, {len(letters)} came")
 
 
-async def _check_deeply(site: Installation, found: Found) -> None:
-    """Checks what `masthead doctor --deep` checks: counters, lists, relations, files,
-    orphans, deliveries."""
+async def check_whole(site: Installation, found: Found) -> None:
+    """No job has given up, and all is well that `masthead doctor --deep` checks: counters, lists,
+    relations, files, orphans, deliveries."""
+    failed = sa.select(jobs.c.kind, jobs.c.error).where(jobs.c.failed_at != "")
+    found.losses += [f"a job has given up: {each}" for each in await rows_of(site, failed)]
     settings = site.world.parts.settings
     done = await deep_check(settings, site.clock)
     found.records += sum(done.checked.values())

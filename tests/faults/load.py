@@ -250,10 +250,13 @@ async def import_posts(_: httpx.AsyncClient, load: Load) -> None:
         await _upload_export(browser, load, expected)
     there = load.rng.choice([*load.uploads])
     page = await load.call(browser, "GET", there, (200,))
-    while f'action="{there}/run"' not in page.text:
+    while 'data-live="import_runs/' in page.text:
         await asyncio.sleep(0.2)
         page = await load.call(browser, "GET", there, (200,))
     titles = load.uploads.pop(there)
+    if f'action="{there}/run"' not in page.text:
+        # The preview has failed, and says so.
+        raise Unacknowledged
     load.ledger.doubtful_imports.update(titles)
     form = {"form_token": token_in(page.text)}
     run = await load.call(browser, "POST", f"{there}/run", expected, data=form)
@@ -401,6 +404,7 @@ async def send_bad_input(client: httpx.AsyncClient, load: Load) -> None:
 PATHS: tuple[Path, ...] = (
     *(write_posts,) * 3,
     delete_and_undo,
+    import_posts,
     upload,
     pay,
     send_newsletters,

@@ -10,7 +10,7 @@ import pytest
 from tests.databases import fresh_url
 from tests.faults.installation import installed
 from tests.faults.invariants import check, free_leases, settle
-from tests.faults.load import PATHS, Load, import_posts
+from tests.faults.load import Load
 from tests.faults.report import note
 
 ROUNDS = 12
@@ -39,7 +39,6 @@ async def test_killing_the_service_while_everything_is_written(
 ) -> None:
     async with installed(fresh_url(engine, tmp_path), tmp_path) as site:
         load = Load(site, seed)
-        load.paths = (*PATHS, import_posts)
         for number in range(1, rounds + 1):
             if number % 3 == 0:
                 # The next process goes on with the jobs of those before. Not in each round: a

@@ -58,7 +58,6 @@ async def suffer(
         while load.ledger.acknowledged < enough:
             await asyncio.sleep(0.05)
     await load.finish(tasks)
-    await settle(site)
     assert site.is_running
 
 
@@ -163,6 +162,7 @@ async def fail(
         site.start()
         load = Load(site, random.randrange(2**32))
         await suffer(site, load, [proxy], list(TOXICS), SECONDS)
+        await settle(site)
         found = await check(site, load)
         note(f"{name}: {', '.join(TOXICS)}", "sqlite", len(TOXICS), load, found)
     assert found.losses == []
@@ -221,6 +221,7 @@ async def test_postgresql_is_cut_off(tmp_path: Path) -> None:
             )
             # Half a minute without a database.
             await suffer(site, load, [proxy], ["down"], 30)
+            await settle(site)
             found = await check(site, load)
             note("PostgreSQL: cut, slow, silent, 30 s without", "postgresql", 7, load, found)
     assert found.losses == []

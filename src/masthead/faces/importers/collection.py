@@ -23,9 +23,12 @@ SWEEP_JOB = "imports.sweep"
 
 
 def run_jobs(change: Change) -> Iterator[Later]:
-    """The files of a deleted run go with it."""
-    if change.new is None:
+    """The files of a deleted run go with it, and an uploaded file that the run forgets."""
+    old, new = change.old, change.new
+    if new is None:
         yield Later(SWEEP_JOB, {"run_id": change.record["id"]})
+    elif old and old["object_key"] and not new["object_key"]:
+        yield Later("files.remove", {"keys": [old["object_key"]]})
 
 
 import_runs = Collection(

@@ -60,8 +60,7 @@ def handlers(services: SharedServices) -> Mapping[str, Handler]:
 async def _sweep(services: SharedServices, job: Job) -> None:
     """`imports.sweep`: the files of a run that is deleted, or whose file was not used for long."""
     records, run_id = services.records, job.payload["run_id"]
-    found = await records.find_one(import_runs, {"id": run_id}, tenant_id=job.tenant_id)
-    if not found:
+    if not await records.find_one(import_runs, {"id": run_id}, tenant_id=job.tenant_id):
         await services.objects.delete_prefix(folder_of(job.tenant_id, run_id))
         return
     async with records.unit(system(job.tenant_id), emit_events=False) as unit:
@@ -79,7 +78,7 @@ async def _sweep(services: SharedServices, job: Job) -> None:
                 # Its job is gone.
                 stamped = {"state": FAILED, "error": INTERRUPTED}
                 await unit.update(import_runs, run_id, {}, stamped=stamped)
-    await drop_file(services, found)
+            await drop_file(unit, run)
 
 
 async def _has_job(unit: Unit, run: Record) -> bool:

@@ -21,13 +21,26 @@ from masthead.base.errors import Conflict, NotFound, Unavailable
 from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner, Stopped
 from masthead.engine.jobs.tables import jobs
 from masthead.engine.records.collection import Record
-from masthead.faces.importers.collection import IMPORT, PREVIEW, SWEEP_JOB, UNDO, import_runs
+from masthead.faces.importers.collection import (
+    IMPORT,
+    PICTURES,
+    PREVIEW,
+    SWEEP_JOB,
+    UNDO,
+    import_runs,
+)
 from masthead.faces.importers.files.work_folder import delete_abandoned
 from masthead.faces.importers.jobs import handlers
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Options
-from masthead.faces.importers.tasks.actions import discard_import, start_task, upload_export
+from masthead.faces.importers.tasks.actions import (
+    TOO_LATE,
+    discard_import,
+    possible_tasks,
+    start_task,
+    upload_export,
+)
 from masthead.faces.importers.tasks.queue import (
     FILE_STAYS,
     PREVIEW_JOB,
@@ -36,17 +49,18 @@ from masthead.faces.importers.tasks.queue import (
     queue_import,
 )
 from masthead.faces.importers.tasks.work import GAVE_UP, ImportJob
+from masthead.features.media.jobs import handlers as deletions
 from masthead.service.background import Background
 from masthead.web.multipart import Upload
 
 
-def export(posts: int) -> bytes:
+def export(posts: int, html: str = "<p>Text</p>") -> bytes:
     rows = [
         {
             "id": f"{number:024x}",
             "title": f"Post {number}",
             "slug": f"post-{number}",
-            "html": f"<p>Text {number}</p>",
+            "html": html,
             "type": "post",
             "status": "published",
             "visibility": "public",
@@ -69,7 +83,8 @@ async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
 async def work(tenant: TenantWorld, *, ends: bool = False) -> None:
     """A worker that `ends` at once, or does everything."""
     parts = tenant.world.parts
-    runner = JobRunner(parts.database, handlers(parts), parts.records.clock)
+    kinds = {**handlers(parts), **deletions(parts.records, parts.objects)}
+    runner = JobRunner(parts.database, kinds, parts.records.clock)
     if ends:
         runner.stop()
     while await runner.run_due() and not ends:
@@ -179,6 +194,7 @@ async def test_an_import_that_ends_the_worker_each_time_fails_at_last(tenant: Te
     found = await done_by(tenant, run, "import", MAX_ATTEMPTS)
     assert (found["state"], found["error"]) == ("failed", GAVE_UP)
     assert found["object_key"] == ""
+    await work(tenant)
     with pytest.raises(NotFound):
         await tenant.world.parts.objects.get(run["object_key"])
 
@@ -213,6 +229,7 @@ async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: Tenant
     await sweep(job)
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     assert (found["state"], found["object_key"]) == ("failed", "")
+    await work(tenant)
     with pytest.raises(NotFound):
         await parts.objects.get(run["object_key"])
 
@@ -291,6 +308,36 @@ async def uploaded(tenant: TenantWorld, content: bytes) -> Record:
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
+
+
+async def test_the_pictures_of_an_import_are_not_retried_while_its_file_is_deleted(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that deletes it is stopped in between, and its owner tries."""
+    content = export(1, html='<p>Fog</p><img src="http://127.0.0.1:9/a.png">')
+    run = await worked(tenant, await queued(tenant, content))
+    parts = tenant.world.parts
+    assert PICTURES in possible_tasks(run)
+    answers = []
+
+    async def stop(key: str) -> None:
+        try:
+            await start_task(parts.records, system(tenant.id), run["id"], PICTURES)
+        except Conflict as refused:
+            answers.append(str(refused))
+        raise Unavailable
+
+    tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds() + 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(parts.objects, "delete", stop)
+        await work(tenant)
+    assert answers == [TOO_LATE]
+    assert (await parts.objects.get(run["object_key"])).size
+    tenant.world.clock.advance(minutes=1)
+    done = await worked(tenant, run)
+    assert (done["state"], done["object_key"]) == ("done", "")
+    with pytest.raises(NotFound):
+        await parts.objects.get(run["object_key"])
 
 
 async def test_a_dry_run_leaves_only_its_report(tenant: TenantWorld) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from masthead.base import clock
-from masthead.base.caller import Caller, system
+from masthead.base.caller import Caller
 from masthead.base.errors import SweptAway
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
@@ -18,7 +18,6 @@ from masthead.faces.importers.collection import PREVIEW, SWEEP_JOB, import_runs
 from masthead.faces.importers.source import Options
 from masthead.faces.importers.write.batch_sizes import DEFAULT_BATCH
 from masthead.faces.importers.write.run_record import NewRun, create_run
-from masthead.features.media.services import SharedServices
 
 RUN_JOB: Final = "imports.run"
 PREVIEW_JOB: Final = "imports.preview"
@@ -88,13 +87,10 @@ async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> str:
     return await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
 
-async def drop_file(services: SharedServices, run: Record) -> None:
-    """Deletes the uploaded file. The record forgets it last, so that a crash between is mended by
-    the next call."""
-    if not run["object_key"]:
-        return
-    await services.objects.delete(run["object_key"])
-    async with services.records.unit(system(run["tenant_id"]), emit_events=False) as unit:
+async def drop_file(unit: Unit, run: Record) -> None:
+    """The record forgets the uploaded file, so nothing is started any more that needs it. A job
+    deletes it."""
+    if run["object_key"]:
         await unit.update(import_runs, run["id"], {}, stamped={"object_key": ""})
 
 

@@ -90,11 +90,12 @@ class ImportJob(LongTask):
         run = await self.find()
         if run is None or run["state"] not in (DONE, FAILED):
             return
-        if run["object_key"] and possible_tasks(run) & {PREVIEW, PICTURES}:
-            async with self.records.unit(system(self.tenant_id)) as unit:
-                await sweep_later(unit, self.id, FILE_STAYS)
-        else:
-            await drop_file(self._services, run)
+        if run["object_key"]:
+            async with self.records.unit(system(self.tenant_id), emit_events=False) as unit:
+                if possible_tasks(run) & {PREVIEW, PICTURES}:
+                    await sweep_later(unit, self.id, FILE_STAYS)
+                else:
+                    await drop_file(unit, run)
         if run["task"] != PREVIEW or run["state"] != DONE:
             await self._services.objects.delete(self._key(SAMPLES_FILE))
 
