@@ -94,6 +94,12 @@ def test_lists_quotations_and_code_as_text() -> None:
     )
 
 
+def test_names_are_set_apart_from_the_words_around_them() -> None:
+    text = '<p><bdi>أحمد</bdi> 3, <bdi dir="ltr">Ada</bdi></p>'
+    apart = '<p><span dir="auto">أحمد</span> 3, <span dir="ltr">Ada</span></p>'
+    assert as_html(text) == apart
+
+
 def test_links_as_text() -> None:
     assert as_text('<p>See <a href="/x">this</a>.</p>') == "See this <https://coast.example/x>."
     address = "https://a.example/"

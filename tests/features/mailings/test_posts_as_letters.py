@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from email import message_from_bytes
@@ -79,6 +80,30 @@ def check_message(letter: Letter) -> None:
         assert part.get_content().splitlines() == text.splitlines()
     assert message.defects == []
     assert message["list-unsubscribe"] == f"<{SITE}/member/unsubscribe?t=1>"
+
+
+QUOTED: Final = "<h2>Zitat</h2><blockquote><p>Siehe <em>dort</em>.</p></blockquote>"
+
+
+async def test_letters_that_have_no_slanted_form_stand_upright(tenant: TenantWorld) -> None:
+    def style(html: str, name: str) -> str:
+        found = re.search(rf'<{name} style="([^"]*)"', html)
+        return found[1] if found else ""
+
+    drawn = {}
+    for language in ("de", "ja", "ar"):
+        post = await tenant.published(language=language, content_html=QUOTED)
+        drawn[language] = (await letter_of(tenant, Audience.FREE, post)).html
+        assert f'lang="{language}" dir=' in drawn[language]
+    assert "font-style: italic" in style(drawn["de"], "blockquote")
+    for language in ("ja", "ar"):
+        for name in ("blockquote", "em"):
+            assert "font-style: normal" in style(drawn[language], name), language
+    assert "font-weight: 700" in style(drawn["ja"], "em")
+    for name in ("h1", "h2"):
+        broken = re.search(rf"<{name} [^>]*auto-phrase", drawn["ja"])
+        assert broken, name
+        assert "auto-phrase" not in style(drawn["ar"], name)
 
 
 async def test_posts_of_the_demo(tenant: TenantWorld) -> None:

@@ -179,6 +179,9 @@ class HtmlWriter:
     def _attributes(self, token: Token) -> Attributes:
         given = token.attributes
         attributes: Attributes = {name: given[name] for name in _KEPT if name in given}
+        if token.name == "bdi":
+            # As a `span` it would no longer be set apart from the words around it.
+            attributes.setdefault("dir", "auto")
         if token.name in _CLASSES:
             attributes["class"] = _CLASSES[token.name]
         if CARD in given:

@@ -17,7 +17,7 @@ from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
 from masthead.base.languages.formats import listed
 from masthead.base.languages.moments import Day
-from masthead.base.languages.translators import direction_of
+from masthead.base.languages.translators import direction_of, primary_language
 from masthead.base.languages.words import words
 from masthead.content.html.markup import VOID, Token, iterate_tokens
 from masthead.content.texts.languages import root_of
@@ -87,7 +87,7 @@ async def read_values(
     shown = {
         "byline": await _byline(records, caller, tenant_id, settings, post=post),
         "is_note": False,
-        "text_language": site.language,
+        "text_language": post["language"] or site.language,
     }
     wall = (
         None
@@ -169,6 +169,7 @@ async def _values(
             "language": site.language,
             "direction": direction_of(site.language),
             "text_direction": direction_of(shown["text_language"]),
+            "text_tongue": primary_language(shown["text_language"]),
             "site_name": site.name,
             "site_url": site.url,
             "newsletter_name": newsletter["name"] or site.name,
