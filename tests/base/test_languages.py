@@ -11,8 +11,10 @@ from jinja2 import Environment
 from masthead.base.languages.formats import listed, separator, shown_date
 from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.moments import Day
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.translators import (
     accepted_language,
+    admin_translator,
     catalog_language,
     direction_of,
     speaking,
@@ -42,6 +44,39 @@ from masthead.faces.importers.report import Note, errors_file
 )
 def test_a_browser_names_the_languages_that_it_wants(header: str, language: str) -> None:
     assert accepted_language(header) == language
+
+
+@pytest.mark.parametrize(
+    ("stored", "german"),
+    [
+        ("invalid email address", "ungültige E-Mail-Adresse"),
+        (
+            "The export has more than 100,000 posts.",
+            "Der Export enthält mehr als 100.000 Beiträge.",
+        ),
+        ("SEO title: cut to 60 characters.", "SEO-Titel: auf 60 Zeichen gekürzt."),
+        (
+            "Labels: Each item must be no more than 50 character(s).",
+            "Etiketten: Jeder Eintrag darf höchstens 50 Zeichen lang sein.",
+        ),
+        (
+            "This is not an email address. Correct it. Newsletter: write yes or no. Ahoy!",
+            "Das ist keine E-Mail-Adresse. Berichtigen Sie sie. Newsletter: Schreiben Sie yes oder "
+            "no. Ahoy!",
+        ),
+        ("The old address /a leads to /b. already.", "Die alte Adresse /a führt schon zu /b.."),
+        ("Name: ahoy", "Name: ahoy"),
+        ("%(number)s", "%(number)s"),
+        ("100% of %s", "100% of %s"),
+        ("", ""),
+    ],
+)
+def test_english_that_was_stored_is_told_in_the_language_of_its_reader(
+    stored: str, german: str
+) -> None:
+    assert retold(stored) == stored
+    with speaking(admin_translator("de")):
+        assert retold(stored) == german
 
 
 def test_a_latin_name_stands_by_itself_in_a_text_from_right_to_left() -> None:

@@ -28,7 +28,11 @@ KEYWORDS: dict[str, Any] = {
     "words": None,
     "words_in": ((1, "c"), 2),
 }
-_OF_STAFF: dict[str, Any] = {"staff_counted": (1, 2), "staff_words": None}
+_OF_STAFF: dict[str, Any] = {
+    "staff_counted": (1, 2),
+    "staff_marked": None,
+    "staff_words": None,
+}
 _METHODS = {".html": "jinja2", ".txt": "jinja2", ".py": "python", ".ts": "javascript"}
 _OPTIONS = {"trimmed": "true", "silent": "false"}
 _ADMIN = "faces/admin/"

@@ -243,6 +243,11 @@ class TestFromUploadToReport:
         header, *lines = csv.reader(io.StringIO(sheet.text))
         assert header == ["row", "problem"]
         assert lines == [[str(row), why] for row, why in expected]
+        german = (await staff(tenant, "owner", language="de"))[0]
+        for path in (address, f"{address}/errors.csv"):
+            told = (await german.get(path)).text
+            assert "Das ist keine E-Mail-Adresse. Berichtigen Sie sie." in told
+            assert "Etiketten: Jeder Eintrag darf höchstens 50 Zeichen lang sein." in told
         # What is stored and shown later holds nothing of the rows.
         [run] = await imports(tenant)
         assert "example.com" not in str(run)

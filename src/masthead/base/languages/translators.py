@@ -116,6 +116,15 @@ def admin_translator(language: str) -> Translator:
     return CatalogTranslator(language, language, catalog)
 
 
+@cache
+def admin_messages(language: str) -> frozenset[str]:
+    """The keys of both catalogs, without those of plurals and those with a context."""
+    # The standard library looks them up in it, and has no other way to list them.
+    catalogs = [vars(_catalog(language, name))["_catalog"] for name in (ADMIN, SITE)]
+    keys = [key for catalog in catalogs for key in catalog if isinstance(key, str)]
+    return frozenset(key for key in keys if key and "\x04" not in key)
+
+
 def catalog_language(tag: str) -> str:
     """The language whose words a text in this language gets around it."""
     spoken = primary_language(tag)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_marked
 
 # Epoch seconds are below this until the year 5138; milliseconds passed it in 1973.
 _SMALLEST_MILLISECONDS: Final = 100_000_000_000
@@ -15,8 +16,8 @@ _NAMED_MONTH: Final = ("%b %d, %Y", "%B %d, %Y")
 _MAX_LENGTH: Final = 40
 
 
-PASSED: Final = "It was scheduled for a time that has passed, so it is a draft now."
-NO_TIME: Final = "Its scheduled time can't be read, so it is a draft now."
+PASSED: Final = staff_marked("It was scheduled for a time that has passed, so it is a draft now.")
+NO_TIME: Final = staff_marked("Its scheduled time can't be read, so it is a draft now.")
 
 
 def utc_text(value: object) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from masthead.base.errors import MastheadError
+from masthead.base.languages.words import staff_marked
 
 
 class BadFile(MastheadError):
@@ -20,7 +21,7 @@ class BadFile(MastheadError):
 
 Kind = Literal["post", "page", "product"]
 
-NOT_SCHEDULED = "It was scheduled, but only posts can be, so it is a draft now."
+NOT_SCHEDULED = staff_marked("It was scheduled, but only posts can be, so it is a draft now.")
 PAYWALL = '<hr class="paywall">'
 """Marks where the part of a text begins that only members of its visibility may read."""
 

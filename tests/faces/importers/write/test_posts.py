@@ -66,7 +66,7 @@ async def test_a_post_comes_over_whole(tenant: TenantWorld) -> None:
     assert found["featured_image"] == "https://old.example/a.png"
     assert found["seo_title"] == "s" * 60
     assert found["seo_description"] == "d"
-    assert [note.reason for note in report.warnings] == ["The SEO title was cut to 60 characters."]
+    assert [note.reason for note in report.warnings] == ["SEO title: cut to 60 characters."]
     assert report.summary()["posts"] == {"imported": 1, "skipped": 0, "failed": 0, "updated": 0}
     assert report.summary()["images"] == {"copied": 0, "failed": 1}
 

@@ -203,7 +203,7 @@ async def test_one_undo_removes_what_came_before_and_after_an_interruption(
     third = await new_run(tenant)
     await imported(tenant, export(entries=entries), log=third)
     runs = {row["id"]: row for row in await rows(tenant, "import_runs")}
-    assert runs[first.run_id]["error"] == CONTINUED.format(second.run_id)
+    assert runs[first.run_id]["error"] == CONTINUED % {"id": second.run_id}
 
     report = await undone(tenant, second)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 from sqlalchemy import Column, text
 
-from masthead.base.languages.words import as_text
+from masthead.base.languages.words import as_text, staff_words
 from masthead.engine.records.fields.base import Decoder, Field, refuse
 from masthead.storage import dialects
 
@@ -112,7 +112,7 @@ class TextList(Json, frozen=True, kw_only=True):
         if len(value) > self.max_items:
             raise refuse(
                 "validation_max_items_constraint",
-                f"Must be no more than {self.max_items} item(s).",
+                staff_words("Must be no more than %(max)s item(s).", max=self.max_items),
                 max=self.max_items,
             )
         items = list(dict.fromkeys([item.strip() for item in value]))
@@ -123,14 +123,17 @@ class TextList(Json, frozen=True, kw_only=True):
 
     def _check_item(self, item: str) -> None:
         if not item:
-            raise refuse("validation_required", "An item cannot be blank.")
+            raise refuse("validation_required", staff_words("An item cannot be blank."))
         if len(item) > self.max_length:
             raise refuse(
                 "validation_max_text_constraint",
-                f"Each item must be no more than {self.max_length} character(s).",
+                staff_words(
+                    "Each item must be no more than %(max)s character(s).", max=self.max_length
+                ),
                 max=self.max_length,
             )
         if self.values and item not in self.values:
             raise refuse(
-                "validation_invalid_value", f"Each item must be one of: {', '.join(self.values)}."
+                "validation_invalid_value",
+                staff_words("Each item must be one of: %(names)s.", names=", ".join(self.values)),
             )

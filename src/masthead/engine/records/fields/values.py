@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Column, text
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import Decoder, Field, refuse
 from masthead.storage import dialects
 
@@ -57,14 +58,14 @@ class Number(Field, frozen=True, kw_only=True):
         if self.min is not None and number < self.min:
             raise refuse(
                 "validation_min_number_constraint",
-                f"Must be greater or equal than {self.min}.",
+                staff_words("Must be greater or equal than %(min)s.", min=self.min),
                 min=self.min,
             )
         ceiling = LARGEST if self.max is None else self.max
         if number > ceiling or number < -LARGEST:
             raise refuse(
                 "validation_max_number_constraint",
-                f"Must be less or equal than {ceiling}.",
+                staff_words("Must be less or equal than %(max)s.", max=ceiling),
                 max=ceiling,
             )
         return number

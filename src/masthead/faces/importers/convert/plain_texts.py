@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.read.plain_text import plain_text
 
 # fmt: off
@@ -75,6 +76,7 @@ def _continues(character: str) -> bool:
 
 MAX_NAME: Final = 100
 MAX_BODY: Final = 5_000
+CUT: Final = staff_words("A comment was cut to %(number)s characters.", number=f"{MAX_BODY:,}")
 NAMELESS: Final = "Anonymous"
 _MAX_HTML: Final = 4 * MAX_BODY
 _LINE_BREAKS: Final = re.compile(

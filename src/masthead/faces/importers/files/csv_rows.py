@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Final, NamedTuple
 
+from masthead.base.languages.words import staff_words
 from masthead.base.spreadsheet_cells import unguard_cell
 from masthead.faces.importers.files.decoding import CHUNK, decoded
 from masthead.faces.importers.files.densities import LINES, Density
@@ -74,12 +75,21 @@ class CsvTable:
                         return
                     yield number, self._row(cells)
             except csv.Error as error:
-                raise BadFile(f"The list can't be read from line {reader.line_num} on.") from error
+                raise BadFile(
+                    staff_words(
+                        "The list can't be read from line %(line)s on.", line=reader.line_num
+                    )
+                ) from error
 
     def _checked(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
             if len(line) > _MAX_CELLS and line.count(self.delimiter) > _MAX_CELLS:
-                raise BadFile(f"The list has a row of more than {_MAX_CELLS:,} cells.")
+                raise BadFile(
+                    staff_words(
+                        "The list has a row of more than %(number)s cells.",
+                        number=f"{_MAX_CELLS:,}",
+                    )
+                )
             yield line
 
     def _row(self, cells: list[str]) -> Row:
@@ -104,7 +114,7 @@ def is_no(cell: str) -> bool:
 
 def _check_end(cells: list[str]) -> None:
     if cells != [_END]:
-        raise BadFile("The list has a quote that is never closed.")
+        raise BadFile(staff_words("The list has a quote that is never closed."))
 
 
 def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
@@ -120,7 +130,7 @@ def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
         for line in whole:
             yield line + "\n"
         if len(rest) > MAX_CELL:
-            raise BadFile("The list has a line of more than a million characters.")
+            raise BadFile(staff_words("The list has a line of more than a million characters."))
     rest += newlines.decode("", final=True)
     if rest:
         yield rest + "\n"
@@ -146,20 +156,20 @@ def _header(lines: Iterator[str]) -> _Header:
             delimiters, hidden = separator[1], hidden + 1
         elif line.strip():
             return _Header(number, number - hidden, *_split_header(line, delimiters))
-    raise BadFile("The list is empty.")
+    raise BadFile(staff_words("The list is empty."))
 
 
 def _split_header(line: str, delimiters: str) -> tuple[list[str], str]:
     """Splits the header at the delimiter that occurs most often."""
     if len(line) > MAX_CELL:
-        raise BadFile("The first line of the list does not name columns.")
+        raise BadFile(staff_words("The first line of the list does not name columns."))
     delimiter = max(delimiters, key=line.count)
     try:
         names = next(csv.reader([line], delimiter=delimiter))
     except csv.Error:
         names = []
     if not 0 < len(names) <= _MAX_COLUMNS:
-        raise BadFile("The first line of the list does not name columns.")
+        raise BadFile(staff_words("The first line of the list does not name columns."))
     return names, delimiter
 
 

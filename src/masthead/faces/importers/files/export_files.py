@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, BinaryIO, Final, Self, TypeVar
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.source import BadFile
 
 MAX_ENTRIES: Final = 50_000
@@ -41,9 +42,11 @@ _CLUTTER: Final = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 Found = TypeVar("Found")
 
-_DAMAGED: Final = "The archive is damaged or cut off."
-_BOMB: Final = "The archive unpacks to far more than a real export would."
-_TOO_MANY: Final = f"The export has more than {MAX_ENTRIES:,} files."
+_DAMAGED: Final = staff_words("The archive is damaged or cut off.")
+_BOMB: Final = staff_words("The archive unpacks to far more than a real export would.")
+_TOO_MANY: Final = staff_words(
+    "The export has more than %(number)s files.", number=f"{MAX_ENTRIES:,}"
+)
 
 
 class Files(ABC):
@@ -76,7 +79,11 @@ class Files(ABC):
         ]
         if len(found) > MAX_CANDIDATES:
             raise BadFile(
-                f"There are {len(found):,} {extension} files in it; give the one to import."
+                staff_words(
+                    "There are %(number)s %(kind)s files in it; give the one to import.",
+                    number=f"{len(found):,}",
+                    kind=extension,
+                )
             )
         return found
 
@@ -84,7 +91,11 @@ class Files(ABC):
         with self.open(name) as stream:
             content = stream.read(limit + 1)
         if len(content) > limit:
-            raise BadFile(f"A file of the export has more than {limit:,} bytes.")
+            raise BadFile(
+                staff_words(
+                    "A file of the export has more than %(number)s bytes.", number=f"{limit:,}"
+                )
+            )
         return content
 
     def check(self, names: Iterable[str]) -> None:
@@ -108,16 +119,16 @@ def open_files(path: Path) -> Files:
             return _Folder(path)
         # Reading a pipe or a device could block for ever.
         if not stat.S_ISREG(mode):
-            raise BadFile("This is neither a file nor a folder.")
+            raise BadFile(staff_words("This is neither a file nor a folder."))
         start = _start_of(path)
     except FileNotFoundError:
-        raise BadFile("There is no such file.") from None
+        raise BadFile(staff_words("There is no such file.")) from None
     except OSError:
-        raise BadFile("The file can't be read.") from None
+        raise BadFile(staff_words("The file can't be read.")) from None
     if start.startswith(_ZIP_STARTS):
         return _Zip(path)
     if path.suffix.lower() == ".zip":
-        raise BadFile("The file is named .zip, but it is not a zip archive.")
+        raise BadFile(staff_words("The file is named .zip, but it is not a zip archive."))
     return _Single(path)
 
 
@@ -168,7 +179,9 @@ class _Folder(Files):
                 self._root / self._names[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             )
         except OSError:
-            raise BadFile(f"The file {name!r} can't be read.") from None
+            raise BadFile(
+                staff_words("The file %(name)s can't be read.", name=repr(name))
+            ) from None
         return _unpacked(os.fdopen(opened, "rb"))
 
     def close(self) -> None:
@@ -187,7 +200,11 @@ def _walk(root: Path) -> dict[str, int]:
                 continue
             found[name] = status.st_size
             if len(found) > MAX_IN_FOLDER:
-                raise BadFile(f"The folder has more than {MAX_IN_FOLDER:,} files.")
+                raise BadFile(
+                    staff_words(
+                        "The folder has more than %(number)s files.", number=f"{MAX_IN_FOLDER:,}"
+                    )
+                )
     return found
 
 
@@ -248,7 +265,7 @@ def _checked_entries(archive: zipfile.ZipFile, archive_size: int) -> dict[str, z
         if entry.is_dir() or _is_clutter(name):
             continue
         if name in entries:
-            raise BadFile("The archive contains two files with the same name.")
+            raise BadFile(staff_words("The archive contains two files with the same name."))
         entries[name] = entry
         if len(entries) > MAX_ENTRIES:
             raise BadFile(_TOO_MANY)
@@ -256,30 +273,30 @@ def _checked_entries(archive: zipfile.ZipFile, archive_size: int) -> dict[str, z
     if unpacked > min(MAX_UNPACKED, FREE_OF_RATIO + MAX_RATIO * archive_size):
         raise BadFile(_BOMB)
     if not entries:
-        raise BadFile("The archive is empty.")
+        raise BadFile(staff_words("The archive is empty."))
     return entries
 
 
 def _checked_name(entry: zipfile.ZipInfo) -> str:
     if any(character < " " for character in entry.orig_filename):
-        raise BadFile("The archive holds a file name with control characters.")
+        raise BadFile(staff_words("The archive holds a file name with control characters."))
     if not entry.filename:
-        raise BadFile("The archive holds a file without a name.")
+        raise BadFile(staff_words("The archive holds a file without a name."))
     name = entry.filename.replace("\\", "/")
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or parts[0].endswith(":"):
-        raise BadFile("The archive holds a file name that leads out of it.")
+        raise BadFile(staff_words("The archive holds a file name that leads out of it."))
     return name
 
 
 def _check_entry(entry: zipfile.ZipInfo, archive_size: int) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise BadFile("The archive contains a link, which no export has.")
+        raise BadFile(staff_words("The archive contains a link, which no export has."))
     if entry.flag_bits & _ENCRYPTED:
-        raise BadFile("The archive is protected with a password.")
+        raise BadFile(staff_words("The archive is protected with a password."))
     if entry.compress_type not in _READABLE:
-        raise BadFile("The archive uses a compression method that is not supported.")
+        raise BadFile(staff_words("The archive uses a compression method that is not supported."))
     if entry.header_offset + entry.compress_size > archive_size:
         raise BadFile(_DAMAGED)
     if entry.file_size > FREE_OF_RATIO + MAX_RATIO * entry.compress_size:

@@ -12,6 +12,7 @@ import msgspec
 from masthead.base import clock, ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Conflict, NotFound
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.faces.importers.files.csv_rows import CsvTable
@@ -33,8 +34,8 @@ from masthead.web.services import WebServices
 
 HEAD_BYTES: Final = 1024 * 1024
 """The beginning of the file that is read to check its first rows."""
-NO_FILE: Final = "Choose a file first."
-STARTED: Final = "The import has already started."
+NO_FILE: Final = staff_words("Choose a file first.")
+STARTED: Final = staff_words("The import has already started.")
 
 
 async def upload_list(services: WebServices, caller: Caller, file: Upload | None) -> str:
@@ -75,7 +76,7 @@ async def read_head(objects: ObjectStore, run: Record) -> Head:
     try:
         stored = await objects.get(run["object_key"], byte_range=(0, HEAD_BYTES))
     except NotFound as error:
-        raise NotFound("The uploaded file is gone. Upload it again.") from error
+        raise NotFound(staff_words("The uploaded file is gone. Upload it again.")) from error
     head = b"".join([chunk async for chunk in stored.chunks])
     table = await asyncio.to_thread(CsvTable, lambda: io.BytesIO(head))
     return Head(table, is_cut=stored.size > len(head))

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import FieldError
 from masthead.faces.importers.files.csv_rows import CsvTable, Row
 from masthead.faces.importers.files.decoding import encoding_name
@@ -27,15 +28,17 @@ CHECKED: Final = 2_000
 SAMPLED: Final = 100
 """Rows whose cells are shown next to the column."""
 MAX_COLUMNS: Final = 100
-NO_TABLE: Final = "This is a file of a spreadsheet program. Save it there as CSV, and upload that."
-NO_COLUMNS: Final = (
+NO_TABLE: Final = staff_words(
+    "This is a file of a spreadsheet program. Save it there as CSV, and upload that."
+)
+NO_COLUMNS: Final = staff_words(
     "The first row has an email address. Put a row above it that names the columns, such as email "
     "and name."
 )
-NO_ROWS: Final = "The file has no row below the names of its columns."
-NO_CONSENT: Final = "Say how they agreed, or leave out the column of the newsletter."
+NO_ROWS: Final = staff_words("The file has no row below the names of its columns.")
+NO_CONSENT: Final = staff_words("Say how they agreed, or leave out the column of the newsletter.")
 MAX_CONSENT: Final = 400
-NO_EMAIL: Final = "Choose the column that has the email addresses."
+NO_EMAIL: Final = staff_words("Choose the column that has the email addresses.")
 _SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 
@@ -91,7 +94,12 @@ def inspect_list(file: Upload) -> CheckedFile:
     if any(checked_email(each) for each in columns.values()):
         raise BadFile(NO_COLUMNS)
     if len(columns) > MAX_COLUMNS:
-        raise BadFile(f"The list has more than {MAX_COLUMNS} columns. Delete the unused ones.")
+        raise BadFile(
+            staff_words(
+                "The list has more than %(number)s columns. Delete the unused ones.",
+                number=MAX_COLUMNS,
+            )
+        )
     rows = 0
     for _ in table.numbered_rows():
         rows += 1
@@ -133,7 +141,9 @@ def check_choice(fields: dict[str, str], label: str, consent: str, *, start: boo
     problem = ""
     for column, field in fields.items():
         if field in columns:
-            problem = f"Two columns are set to {FIELDS[field]}. Leave one of them out."
+            problem = staff_words(
+                "Two columns are set to %(field)s. Leave one of them out.", field=FIELDS[field]
+            )
         columns.setdefault(field, column)
     if "email" not in columns:
         problem = NO_EMAIL

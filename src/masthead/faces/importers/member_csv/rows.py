@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.languages import language_tag_in
 from masthead.engine.records.write.validation import check_new
@@ -18,15 +19,15 @@ from masthead.faces.importers.platforms.member_rows import checked_email
 from masthead.features.members.collection import blog_members
 
 FIELDS: Final = {
-    "email": "Email address",
-    "name": "Name",
-    "note": "Note",
-    "labels": "Labels",
-    "newsletter": "Newsletter",
-    "tier": "Tier",
-    "status": "Status",
-    "language": "Language",
-    "created": "Joined",
+    "email": staff_words("Email address"),
+    "name": staff_words("Name"),
+    "note": staff_words("Note"),
+    "labels": staff_words("Labels"),
+    "newsletter": staff_words("Newsletter"),
+    "tier": staff_words("Tier"),
+    "status": staff_words("Status"),
+    "language": staff_words("Language"),
+    "created": staff_words("Joined"),
 }
 """The fields that a column can be, with the words for them."""
 
@@ -47,14 +48,16 @@ _FREE: Final = frozenset({"free", "none", "basic"})
 _STATUSES: Final = frozenset({"active", "cancelled", "past_due"})
 _LABEL_MARKS: Final = re.compile("[,;|]")
 
-NO_EMAIL: Final = "The row has no email address. Add it, or delete the row."
-BAD_EMAIL: Final = "This is not an email address. Correct it."
-REPEATED: Final = "An earlier row has the same address, and only that one counts. Delete this row."
-BAD_NEWSLETTER: Final = "Newsletter: write yes or no."
-BAD_TIER: Final = "The tier is unknown. Write free or paid."
-BAD_STATUS: Final = "The status is unknown. Write active, cancelled or past_due."
-BAD_LANGUAGE: Final = "The language is unknown. Write a tag such as en or pt-BR."
-BAD_DATE: Final = "Joined: this is not a date in the past. Write it as 2026-11-16."
+NO_EMAIL: Final = staff_marked("The row has no email address. Add it, or delete the row.")
+BAD_EMAIL: Final = staff_marked("This is not an email address. Correct it.")
+REPEATED: Final = staff_marked(
+    "An earlier row has the same address, and only that one counts. Delete this row."
+)
+BAD_NEWSLETTER: Final = staff_marked("Newsletter: write yes or no.")
+BAD_TIER: Final = staff_marked("The tier is unknown. Write free or paid.")
+BAD_STATUS: Final = staff_marked("The status is unknown. Write active, cancelled or past_due.")
+BAD_LANGUAGE: Final = staff_marked("The language is unknown. Write a tag such as en or pt-BR.")
+BAD_DATE: Final = staff_marked("Joined: this is not a date in the past. Write it as 2026-11-16.")
 
 Mapped = Mapping[str, str]
 """From the field of a member to the column that has it."""
@@ -132,7 +135,10 @@ def _invalid(values: Mapping[str, Any]) -> list[str]:
 
 
 def problems_of(error: Invalid) -> list[str]:
-    return [f"{FIELDS.get(name, name)}: {each.message}" for name, each in error.problems.items()]
+    return [
+        staff_words("%(field)s: %(problem)s", field=FIELDS.get(name, name), problem=each.message)
+        for name, each in error.problems.items()
+    ]
 
 
 def _yes_or_no(cell: str) -> bool | None:

@@ -19,6 +19,7 @@ from msgspec import Struct, convert
 from masthead.base import clock
 from masthead.base.caller import service_of
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked
 from masthead.engine.jobs.runner import Job
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.collection import Record
@@ -42,7 +43,9 @@ from masthead.features.payments.collection import payment_customers, payment_sub
 from masthead.storage.objects import ObjectStore
 
 BATCH: Final = 200
-NO_ANSWER: Final = "The database or the file store did not answer. Upload the file again."
+NO_ANSWER: Final = staff_marked(
+    "The database or the file store did not answer. Upload the file again."
+)
 ADDED, CHANGED, UNCHANGED, REFUSED = "added", "changed", "unchanged", "refused"
 
 

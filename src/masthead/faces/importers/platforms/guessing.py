@@ -11,15 +11,16 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.files.export_files import names_in_zip
 from masthead.faces.importers.source import BadFile
 
 HEAD_BYTES: Final = 64 * 1024
-UNKNOWN: Final = (
+UNKNOWN: Final = staff_words(
     "This is not an export of WordPress, Ghost or Substack. WordPress gives an .xml file, Ghost a "
     ".json or .zip file, Substack a .zip file; lists of members are .csv files."
 )
-UNCLEAR: Final = "The file does not say where it comes from. Choose the platform."
+UNCLEAR: Final = staff_words("The file does not say where it comes from. Choose the platform.")
 
 _ZIP: Final = b"PK"
 _GZIP: Final = b"\x1f\x8b"
@@ -42,7 +43,7 @@ def guess_platform(file: BinaryIO) -> str:
         head = _unpacked(head)
     text = head.decode(_encoding(head), "replace").lstrip("\ufeff \t\r\n")
     if not text:
-        raise BadFile("The file is empty.")
+        raise BadFile(staff_words("The file is empty."))
     if text.startswith(("{", "[")):
         return "ghost"
     if "<rss" in text or text.startswith("<?xml"):
@@ -86,4 +87,4 @@ def _unpacked(head: bytes) -> bytes:
     try:
         return zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
     except zlib.error as error:
-        raise BadFile("The archive is damaged or cut off.") from error
+        raise BadFile(staff_words("The archive is damaged or cut off.")) from error

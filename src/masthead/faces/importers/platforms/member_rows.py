@@ -8,15 +8,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from masthead.base.email_address import is_email, normal_email
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.faces.importers.files.csv_rows import CsvTable
 from masthead.faces.importers.source import BadFile, Skipped, SourceMember
 
-INVALID: Final = "invalid email address"
-REPEATED: Final = "same email address as an earlier row"
+INVALID: Final = staff_marked("invalid email address")
+REPEATED: Final = staff_marked("same email address as an earlier row")
 MAX_MEMBERS: Final = 1_000_000
 MAX_LINES: Final = 2 * MAX_MEMBERS
 """Some lists have every member twice, and a cell may contain line breaks."""
-TOO_MANY: Final = f"The list has more than {MAX_MEMBERS:,} members. Split it into several."
+TOO_MANY: Final = staff_words(
+    "The list has more than %(number)s members. Split it into several.", number=f"{MAX_MEMBERS:,}"
+)
 MAX_NAME: Final = 255
 """Characters of a name or a payment id, as in the fields of a member."""
 _SHOWN: Final = 100

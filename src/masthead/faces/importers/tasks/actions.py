@@ -15,6 +15,7 @@ from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Conflict, MastheadError, SweptAway, Unavailable
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.access import check_id
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
@@ -47,9 +48,9 @@ from masthead.web.services import WebServices
 
 UNUSED_AFTER: Final = timedelta(hours=1)
 """A file whose import was never recorded, because the server stopped between."""
-BUSY: Final = "This import is already running."
-ANOTHER: Final = "Another import of this site is running. Wait until it has ended."
-TOO_LATE: Final = "This is no longer possible for this import. Its page shows what is."
+BUSY: Final = staff_words("This import is already running.")
+ANOTHER: Final = staff_words("Another import of this site is running. Wait until it has ended.")
+TOO_LATE: Final = staff_words("This is no longer possible for this import. Its page shows what is.")
 
 
 async def upload_export(
@@ -60,7 +61,7 @@ async def upload_export(
     tenant_id = caller.tenant_id
     assert tenant_id is not None
     if not upload.size:
-        raise BadFile("The file is empty.")
+        raise BadFile(staff_words("The file is empty."))
     if not platform:
         platform = await asyncio.to_thread(guess_platform, upload.file)
     run_id = ids.new_id()

@@ -13,6 +13,7 @@ import msgspec
 from masthead.base.caller import system
 from masthead.base.counters import IMPORTS
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import staff_marked
 from masthead.engine.jobs.runner import Job
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.long_task import LongTask
@@ -44,7 +45,7 @@ from masthead.faces.importers.write.undo import Undo
 from masthead.features.media.services import SharedServices
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
-GAVE_UP: Final = (
+GAVE_UP: Final = staff_marked(
     "It was interrupted repeatedly: the database or the file store did not answer, or the "
     "file is more than this server can read. Try a smaller export, or ask the operator."
 )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Slug
@@ -19,7 +20,7 @@ from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.previous_imports import Item
 from masthead.identity.tenants import Role, superusers
 
-KNOWN: Final = "on the staff already"
+KNOWN: Final = staff_marked("on the staff already")
 
 
 class _AuthorState(BatchState, frozen=True):

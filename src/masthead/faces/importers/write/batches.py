@@ -16,6 +16,7 @@ from typing import ClassVar, Final, Generic, TypeVar
 from msgspec import Struct, field
 
 from masthead.base.errors import Invalid, Unavailable
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.base.logs import log
 from masthead.engine.jobs.runner import Stopped
 from masthead.engine.records.changes import PreparedTexts
@@ -28,9 +29,9 @@ from masthead.faces.importers.write.previous_imports import Item
 
 CREATE: Final = "create"
 UPDATE: Final = "update"
-UNCHANGED: Final = "unchanged since the last import"
-EDITED: Final = "edited here since the last import"
-DELETED: Final = "deleted here since the last import"
+UNCHANGED: Final = staff_marked("unchanged since the last import")
+EDITED: Final = staff_marked("edited here since the last import")
+DELETED: Final = staff_marked("deleted here since the last import")
 SHOWN_CHARACTERS: Final = 200
 """Characters of a title or an address in a report."""
 
@@ -149,5 +150,8 @@ def outcome_of_skipped(entry: Skipped) -> Outcome:
 
 def reason_of(error: Exception) -> str:
     if isinstance(error, Invalid):
-        return " ".join(f"{name}: {each.message}" for name, each in error.problems.items())
-    return f"It could not be stored ({type(error).__name__})."
+        return " ".join(
+            staff_words("%(field)s: %(problem)s", field=name, problem=each.message)
+            for name, each in error.problems.items()
+        )
+    return staff_words("It could not be stored (%(error)s).", error=type(error).__name__)

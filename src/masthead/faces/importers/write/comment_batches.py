@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from masthead.base.errors import Invalid
 from masthead.base.ids import new_id
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.dates import created_stamp
 from masthead.faces.importers.report import Outcome, Result
@@ -24,8 +25,10 @@ from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.previous_imports import Item
 from masthead.features.comments.collection import comments
 
-NO_POST: Final = "its post is not here"
-NO_PARENT: Final = "The comment that it replies to is not here, so it is not part of a thread."
+NO_POST: Final = staff_marked("its post is not here")
+NO_PARENT: Final = staff_marked(
+    "The comment that it replies to is not here, so it is not part of a thread."
+)
 
 
 class _CommentState(BatchState, frozen=True):

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.text import Slug, Text, is_web_address
@@ -210,7 +211,13 @@ class _Cutter:
         field = self.collection.by_name[name]
         assert isinstance(field, Text)
         if len(value) > field.max:
-            self._warnings.append(f"The {_label(name)} was cut to {field.max} characters.")
+            self._warnings.append(
+                staff_words(
+                    "%(field)s: cut to %(number)s characters.",
+                    field=_LABELS[name],
+                    number=field.max,
+                )
+            )
         return value[: field.max]
 
     def slug(self, wanted: str) -> str:
@@ -219,8 +226,12 @@ class _Cutter:
         if wanted not in field.reserved:
             return wanted
         self._warnings.append(
-            f"The site uses the address /{wanted} itself, so the page has /{wanted}-2 or the next "
-            "free number."
+            staff_words(
+                "The site uses the address /%(slug)s itself, so the page has /%(other)s or the "
+                "next free number.",
+                slug=wanted,
+                other=f"{wanted}-2",
+            )
         )
         return f"{wanted}-2"
 
@@ -230,7 +241,9 @@ class _Cutter:
         whole = [each.strip() for each in values]
         fitting = list(dict.fromkeys(each[: field.max_length].strip() for each in whole if each))
         if len(fitting) > field.max_items or any(len(each) > field.max_length for each in whole):
-            self._warnings.append("Some tags were cut or left out: too long or too many.")
+            self._warnings.append(
+                staff_words("Some tags were cut or left out: too long or too many.")
+            )
         return fitting[: field.max_items]
 
     def address(self, name: str, value: str) -> str:
@@ -239,9 +252,14 @@ class _Cutter:
         if len(value) <= field.max and is_web_address(value):
             return value
         if value:
-            self._warnings.append(f"The {_label(name)} has no usable address.")
+            self._warnings.append(staff_words("%(field)s: no usable address.", field=_LABELS[name]))
         return ""
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ").replace("seo", "SEO")
+_LABELS: Final = {
+    "title": staff_marked("Title"),
+    "name": staff_marked("Name"),
+    "seo_title": staff_marked("SEO title"),
+    "seo_description": staff_marked("SEO description"),
+    "featured_image": staff_marked("Featured image"),
+}

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.documents import TextList
@@ -30,8 +31,8 @@ from masthead.features.members.collection import blog_members, imported_consent
 from masthead.features.members.welcome import welcomed_elsewhere
 from masthead.features.payments.collection import tiers
 
-EXISTS: Final = "already a member"
-CUT: Final = "The note or the labels of a member were cut: too long or too many."
+EXISTS: Final = staff_marked("already a member")
+CUT: Final = staff_marked("The note or the labels of a member were cut: too long or too many.")
 _LABELS: Final = cast(TextList, blog_members.by_name["labels"])
 _NOTE: Final = cast(Text, blog_members.by_name["note"]).max
 

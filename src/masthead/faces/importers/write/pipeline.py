@@ -27,6 +27,7 @@ from msgspec import Struct, field
 from masthead.base.errors import Forbidden
 from masthead.base.ids import TenantId
 from masthead.base.languages.formats import listed
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
@@ -81,15 +82,15 @@ from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 if TYPE_CHECKING:
     from masthead.faces.importers.write.images.copying import ImageCopier
 
-REPEATED: Final = "the same item again"
-COMMENTS_OFF: Final = "comments are disabled on this site"
-NO_TIER: Final = (
-    "It is for members with {}, and this site has no tier of that name. Create it, then import "
-    "again."
+REPEATED: Final = staff_marked("the same item again")
+COMMENTS_OFF: Final = staff_marked("comments are disabled on this site")
+NO_TIER: Final = staff_marked(
+    "It is for members with %(names)s, and this site has no tier of that name. Create it, then "
+    "import again."
 )
 NOT_ASKED_FOR: Final = {
-    "comments": "not asked for (--include-comments)",
-    "authors": "not asked for (--include-authors)",
+    "comments": staff_marked("not asked for (--include-comments)"),
+    "authors": staff_marked("not asked for (--include-authors)"),
 }
 
 Value = TypeVar("Value")
@@ -341,7 +342,9 @@ class Import:
         known = [levels[name]["id"] for name in post.levels if name in levels]
         if post.levels and not known:
             # Without them, every paid member could read it.
-            return ReadyPost(post, prints, None, problem=NO_TIER.format(listed(post.levels, "or")))
+            return ReadyPost(
+                post, prints, None, problem=NO_TIER % {"names": listed(post.levels, "or")}
+            )
         html, document = rewrite(prepared.html, prepared.content_json, new_urls)
         body = Body(html, document, new_urls.get(post.featured_image, post.featured_image))
         account_ids = self._authors.account_ids

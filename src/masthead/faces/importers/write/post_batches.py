@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.changes import PreparedTexts
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Slug
@@ -38,7 +39,7 @@ from masthead.faces.importers.write.redirects import (
     RedirectRows,
 )
 
-CHANGED_MEANWHILE: Final = "It was changed here during the import. Import again."
+CHANGED_MEANWHILE: Final = staff_marked("It was changed here during the import. Import again.")
 
 _PUBLISHED: Final = "published"
 _REDIRECTED: Final[Mapping[str, RedirectKind]] = {"post": "posts", "page": "pages"}

@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Final
 
+from masthead.base.languages.words import staff_words
 from masthead.content.html.sanitizer import TooCostly
 from masthead.faces.importers.convert.content import Prepared, prepare
 from masthead.faces.importers.source import SourcePost
@@ -95,9 +96,12 @@ def _prepared(post: SourcePost, site_url: str) -> Prepared | str:
         or post.html.count("&") > MAX_REFERENCES
         or len(_PICTURE.findall(post.html)) > MAX_PICTURES
     ):
-        return (
-            f"Its text has more than {MAX_TAGS:,} tags, {MAX_REFERENCES:,} references such as "
-            f"&amp; or {MAX_PICTURES:,} pictures."
+        return staff_words(
+            "Its text has more than %(tags)s tags, %(references)s references such as &amp; or "
+            "%(pictures)s pictures.",
+            tags=f"{MAX_TAGS:,}",
+            references=f"{MAX_REFERENCES:,}",
+            pictures=f"{MAX_PICTURES:,}",
         )
     try:
         return prepare(post, site_url)
@@ -106,4 +110,4 @@ def _prepared(post: SourcePost, site_url: str) -> Prepared | str:
     # One of the three broad edges, an importer's row: one post that fails is reported, and the
     # others are imported.
     except Exception as error:
-        return f"Its text can't be read ({type(error).__name__})."
+        return staff_words("Its text can't be read (%(error)s).", error=type(error).__name__)

@@ -13,6 +13,7 @@ from typing import IO, Final, Literal
 from msgspec import Struct
 
 from masthead.base.errors import Invalid
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.base.spreadsheet_cells import guard_cell
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.write.destination import Destination
@@ -22,7 +23,7 @@ from masthead.features.site.redirects import redirects
 
 PERMANENT: Final = 301
 SHOWN_CHARACTERS: Final = 200
-DELETED: Final = "Its redirect was deleted here."
+DELETED: Final = staff_marked("Its redirect was deleted here.")
 
 RedirectKind = Literal["posts", "pages", "feeds", "archives", "tags", "authors", "pictures"]
 
@@ -66,7 +67,11 @@ class NewRedirects:
         if existing["destination"] == redirect.destination:
             return ""
         if not self._may_move or known is None or known.record_version != existing["version"]:
-            return f"The old address {redirect.source} leads to {existing['destination']} already."
+            return staff_words(
+                "The old address %(source)s leads to %(destination)s already.",
+                source=redirect.source,
+                destination=existing["destination"],
+            )
         changes = {"destination": redirect.destination}
         self._note(redirect, await self._unit.update(redirects, existing["id"], changes), known)
         return ""
@@ -80,7 +85,10 @@ class NewRedirects:
         try:
             made = await self._unit.create(redirects, values)
         except Invalid:
-            return f"The old address {redirect.source[:SHOWN_CHARACTERS]} can't be redirected."
+            return staff_words(
+                "The old address %(source)s can't be redirected.",
+                source=redirect.source[:SHOWN_CHARACTERS],
+            )
         self._note(redirect, made, None)
         return ""
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -26,8 +27,12 @@ from masthead.faces.importers.collection import (
 from masthead.faces.importers.report import Report, read_report
 from masthead.faces.importers.write.previous_imports import PreviousImports
 
-INTERRUPTED: Final = "The run was interrupted. Start it again: it continues where it stopped."
-CONTINUED: Final = "A later import of the same site continued it. To undo both, undo import {}."
+INTERRUPTED: Final = staff_marked(
+    "The run was interrupted. Start it again: it continues where it stopped."
+)
+CONTINUED: Final = staff_marked(
+    "A later import of the same site continued it. To undo both, undo import %(id)s."
+)
 SAVE_SECONDS: Final = 1.0
 MAX_OPEN_RUNS: Final = 100
 
@@ -90,7 +95,7 @@ class RunLog:
                 if known.get("namespace") == report.namespace and not known.get("continued_by"):
                     await previous.adopt(unit, [run["id"]])
                     stamped = {
-                        "error": CONTINUED.format(self.run_id),
+                        "error": CONTINUED % {"id": self.run_id},
                         "report": {**known, "continued_by": self.run_id},
                     }
                     await unit.update(import_runs, run["id"], {}, stamped=stamped)

@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_cut_or_left_empty(tmp_path: Path) -> None:
     )
     assert (found.author_name, found.author_email) == ("Anonymous", "")
     assert len(found.body) == MAX_BODY
-    assert found.warnings == (f"A comment was cut to {MAX_BODY} characters.",)
+    assert found.warnings == (f"A comment was cut to {MAX_BODY:,} characters.",)
     assert found.created == "2024-05-02T12:00:00.000Z"
 
 

@@ -166,10 +166,10 @@ class TestFields:
         assert (len(post.seo_title), len(post.seo_description)) == (60, 160)
         assert [len(tag) for tag in post.tags] == [100]
         assert post.warnings == (
-            "a tag cut to 100 characters",
-            "title cut to 255 characters",
-            "SEO title cut to 60 characters",
-            "SEO description cut to 160 characters",
+            "Tag: cut to 100 characters.",
+            "Title: cut to 255 characters.",
+            "SEO title: cut to 60 characters.",
+            "SEO description: cut to 160 characters.",
         )
 
     def test_a_cut_takes_no_emoji_apart(self, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from masthead.base.languages.formats import listed
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import both_numbers, counted, marked, words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.environment import number
@@ -157,8 +158,7 @@ def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _reason(reason: str) -> str:
-    plain = without_flags(reason)
-    return _REASONS.get(plain, plain)
+    return _REASONS.get(without_flags(reason)) or without_flags(retold(reason))
 
 
 def notes_of(stored: Iterable[StoredNote]) -> list[Note]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import Conflict, Invalid
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Handler, Page, Redirect
@@ -203,7 +204,7 @@ def _shown(run: Record, report: Report | None) -> Run:
         state=state,
         is_working=is_working,
         is_failed=run["state"] == FAILED,
-        error=without_flags(run["error"]),
+        error=without_flags(retold(run["error"])),
         about=f"{run['file_name']}{size}",
         step=_step(task, run["state"]),
         doing=_WAITS if run["state"] == QUEUED else _DOING[task],

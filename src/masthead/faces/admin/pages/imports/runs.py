@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.lists import ListPage
@@ -65,7 +66,7 @@ class ImportList(ListPage, frozen=True):
 
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         rows = [
-            each | {"badge": state_of(each), "error": without_flags(each["error"])}
+            each | {"badge": state_of(each), "error": without_flags(retold(each["error"]))}
             for each in items
         ]
         return {"rows": rows, "platforms": PLATFORMS}

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.errors import Conflict, NotFound
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
@@ -107,7 +108,8 @@ async def import_page(request: AdminRequest, import_id: str) -> Answer:
         except (NotFound, BadFile) as error:
             return await upload_form(request, str(error))
         return await _mapping_page(request, run, head, Typed(ColumnChoice(chosen_columns(run))))
-    values = {"run": run, **_report(request, run), "back": ADDRESS}
+    shown = run | {"error": retold(run["error"])}
+    values = {"run": shown, **_report(request, run), "back": ADDRESS}
     return Page(
         "members/import-run.html", words("Import members"), values, fragment="members/_import.html"
     )
@@ -212,7 +214,7 @@ def _preview(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Pr
         [_shown(request, each) for each in checked.members[:SAMPLES]],
         checked.count,
         checked.count == run["rows"],
-        checked.problems,
+        [BadRow(each.number, retold(each.reason)) for each in checked.problems],
     )
 
 
@@ -272,4 +274,5 @@ def _report(request: AdminRequest, run: Record) -> dict[str, Any]:
 
 
 def _problems(run: Record) -> list[tuple[int, str]]:
-    return msgspec.convert(run["problems"] or [], list[tuple[int, str]])
+    stored = msgspec.convert(run["problems"] or [], list[tuple[int, str]])
+    return [(row, retold(reason)) for row, reason in stored]

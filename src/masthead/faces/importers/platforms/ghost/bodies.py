@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.content.cards.html import OWN_MARK
 from masthead.faces.importers.files.decoding import storable
 from masthead.faces.importers.platforms.ghost.card_html import simplified
@@ -18,11 +19,13 @@ from masthead.faces.importers.platforms.ghost.mobiledoc import render_mobiledoc
 from masthead.faces.importers.source import PAYWALL
 
 ADDRESS: Final = "__GHOST_URL__"
-NO_ADDRESS: Final = (
+NO_ADDRESS: Final = staff_marked(
     "The old site's address is not in the export, so links to it were made relative; "
     "give that address (--site-url) to fetch the images."
 )
-UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
+UNREADABLE: Final = staff_marked(
+    "The editor's document can't be read; the plain text was taken instead."
+)
 _OWN_HTML: Final = re.compile(
     rf"<!-{{2}}kg-card-begin: html-->({re.escape(OWN_MARK)}(?:(?!<!-{{2}}kg-card-).)*+)"
     r"<!-{2}kg-card-end: html-->",
@@ -83,7 +86,11 @@ def _of_document(render: Render) -> Callable[[str, list[str]], str]:
 
 def _about(unknown: frozenset[str]) -> Iterator[str]:
     for name in sorted(unknown)[:10]:
-        yield f"A card of an unknown kind was left out: {name or 'without a name'}."
+        yield (
+            staff_words("A card of an unknown kind was left out: %(name)s.", name=name)
+            if name
+            else staff_words("A card of an unknown kind was left out.")
+        )
 
 
 def _of_markdown(text: str, _: list[str]) -> str:

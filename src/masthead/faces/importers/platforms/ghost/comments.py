@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from masthead.base.email_address import is_email, normal_email
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.faces.importers.convert.plain_texts import (
+    CUT,
     MAX_BODY,
     MAX_NAME,
     NAMELESS,
@@ -52,10 +54,13 @@ def comments_of(
             waiting.append(found)
             if len(waiting) > MAX_WAITING:
                 raise BadFile(
-                    "The export has far more replies before their comments than a real site has."
+                    staff_words(
+                        "The export has far more replies before their comments than a real site "
+                        "has."
+                    )
                 )
             continue
-        yield found or Skipped("comment", "", "not a comment")
+        yield found or Skipped("comment", "", staff_marked("not a comment"))
         if isinstance(found, SourceComment):
             given.add(found.source_id)
     yield from _in_order(waiting, given)
@@ -97,5 +102,5 @@ def _comment(row: Row, members: Mapping[str, Commenter]) -> SourceComment | Skip
         body=cut(body, MAX_BODY),
         status=_STATES.get(state, "pending"),
         created=utc_text(row.get("created_at")),
-        warnings=(f"A comment was cut to {MAX_BODY} characters.",) if len(body) > MAX_BODY else (),
+        warnings=(CUT,) if len(body) > MAX_BODY else (),
     )

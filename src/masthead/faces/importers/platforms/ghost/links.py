@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from masthead.base.email_address import is_email, normal_email
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.faces.importers.files.decoding import storable
 from masthead.faces.importers.source import BadFile, Skipped, SourceAuthor
 
@@ -25,15 +26,14 @@ _MAX_NAME: Final = 255
 _MAX_BIO: Final = 2_000
 MAX_AUTHORS: Final = 10_000
 """Held in memory; all are counted."""
-NO_EMAIL: Final = "without a usable email address"
+NO_EMAIL: Final = staff_marked("without a usable email address")
 MAX_TAGS: Final = 100_000
 MAX_BEFORE_OWNERS: Final = 100_000
 """Links that may precede the table that they belong to."""
 ALWAYS_ALLOWED: Final = 20_000
 LINKS_PER_OWNER: Final = 30
 """On average, beyond `ALWAYS_ALLOWED`: tags of a post or newsletters of a member."""
-_TOO_MUCH: Final = "The export links far more tags and members than it has room for."
-_SPLIT: Final = "If this is correct, export the site again in several parts."
+_TOO_MUCH: Final = staff_words("The export links far more tags and members than it has room for.")
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
 
 
@@ -91,7 +91,11 @@ class Links:
         if table == "posts":
             self.posts += 1
             if self.posts > MAX_POSTS:
-                raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
+                raise BadFile(
+                    staff_words(
+                        "The export has more than %(number)s posts.", number=f"{MAX_POSTS:,}"
+                    )
+                )
         elif table == "users":
             # In our own exports, the site is the author of posts without one.
             if isinstance(row, dict) and row.get("masthead_stands_for_none"):
@@ -103,7 +107,11 @@ class Links:
         elif table == "comments":
             self.comments += 1
             if self.comments > MAX_COMMENTS:
-                raise BadFile(f"The export has more than {MAX_COMMENTS:,} comments.")
+                raise BadFile(
+                    staff_words(
+                        "The export has more than %(number)s comments.", number=f"{MAX_COMMENTS:,}"
+                    )
+                )
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:
@@ -123,7 +131,14 @@ class Links:
             by_owners = max(ALWAYS_ALLOWED, owners * LINKS_PER_OWNER)
             limit = by_owners if owners else MAX_BEFORE_OWNERS
         if count > limit:
-            raise BadFile(f"The export has more than {limit:,} rows in {table}. {_SPLIT}")
+            raise BadFile(
+                staff_words(
+                    "The export has more than %(number)s rows in %(table)s. If this is correct, "
+                    "export the site again in several parts.",
+                    number=f"{limit:,}",
+                    table=table,
+                )
+            )
 
     def tags(self, post_id: str) -> tuple[str, ...]:
         """Names in the order of the post, each once, without internal tags."""

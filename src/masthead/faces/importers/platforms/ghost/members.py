@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from masthead.base.ids import is_id
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.fields.languages import language_tag_in
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.files.csv_rows import Row, is_no, is_yes
@@ -13,7 +14,7 @@ from masthead.faces.importers.platforms.ghost.links import Links, key, text
 from masthead.faces.importers.platforms.member_rows import MAX_NAME, checked_email, refused
 from masthead.faces.importers.source import Skipped, SourceMember
 
-DELETED: Final = "deleted at the source"
+DELETED: Final = staff_marked("deleted at the source")
 _PAST_STATES: Final[Mapping[str, Any]] = {"cancelled": "cancelled", "past_due": "past_due"}
 _PAID: Final = frozenset({"paid", "comped", "gift"})
 

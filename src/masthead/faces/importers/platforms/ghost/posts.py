@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.fields.languages import language_tag_in
 from masthead.faces.importers.dates import any_utc_text, schedule, utc_text
 from masthead.faces.importers.old_paths import base_path
@@ -24,8 +25,8 @@ from masthead.faces.importers.source import (
 UNTITLED: Final = "(Untitled)"
 SHOWN_CHARACTERS: Final = 200
 """Characters of a title in a report."""
-HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
-UNDATED: Final = "The date of publication is missing or can't be read."
+HAS_PREVIEW: Final = staff_marked("It has a public preview, whose end is marked in its text.")
+UNDATED: Final = staff_marked("The date of publication is missing or can't be read.")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SCHEDULED, _SENT = "scheduled", "sent"
 _STATUS: Final[Mapping[str, Any]] = {
@@ -41,7 +42,7 @@ Row = Mapping[str, Any]
 
 def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped:
     if not isinstance(row, dict):
-        return Skipped("post", "", "not a post")
+        return Skipped("post", "", staff_marked("not a post"))
     kind = _kind(row)
     source_id = _source_id(row)
     title = text(row.get("title")) or UNTITLED

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 from urllib.parse import quote
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.files.csv_rows import CsvTable
 from masthead.faces.importers.files.export_files import Files, open_files
 from masthead.faces.importers.old_paths import base_path
@@ -147,7 +148,12 @@ def _export(files: Files, has_lists: bool) -> str | None:
         return None if has_lists else next(iter(files.sizes))
     found = [name for name in _outside_assets(files, ".json") if _is_export(files, name)]
     if len(found) > 1:
-        raise BadFile(f"There are {len(found)} Ghost exports in it; give the one to import.")
+        raise BadFile(
+            staff_words(
+                "There are %(number)s Ghost exports in it; give the one to import.",
+                number=len(found),
+            )
+        )
     if not found and not has_lists:
         raise BadFile(NOT_AN_EXPORT)
     return found[0] if found else None
@@ -178,7 +184,7 @@ def _list(files: Files, name: str) -> CsvTable | None:
     if "email" in table.columns:
         return table
     if files.is_single:
-        raise BadFile("This is not a list of members: it has no column named email.")
+        raise BadFile(staff_words("This is not a list of members: it has no column named email."))
     return None
 
 

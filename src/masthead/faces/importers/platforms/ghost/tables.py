@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from json import JSONDecodeError
 from typing import Any, BinaryIO, Final
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.files.decoding import CHUNK, decoded
 from masthead.faces.importers.files.densities import (
     BRACKETS,
@@ -24,9 +25,9 @@ _LONG: Final = 2_000_000
 _MAX_PARTS: Final = 300_000
 # Not the keys of a document that is a string in a row.
 _KEY: Final = re.compile(r'[^\\]"\s*:')
-NOT_AN_EXPORT: Final = "This is not a Ghost export: it has no tables of posts."
-_BROKEN: Final = "The JSON is damaged or cut off."
-_TOO_DEEP: Final = "The JSON is nested deeper than any export."
+NOT_AN_EXPORT: Final = staff_words("This is not a Ghost export: it has no tables of posts.")
+_BROKEN: Final = staff_words("The JSON is damaged or cut off.")
+_TOO_DEEP: Final = staff_words("The JSON is nested deeper than any export.")
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 # One of these is enough: a site without posts may be imported for its members.
 _KNOWN_TABLES: Final = frozenset({"posts", "tags", "users", "settings", "members"})
@@ -58,7 +59,7 @@ def rows(stream: BinaryIO, chunk: int = CHUNK) -> Iterator[tuple[str, Any]]:
     """
     cursor = _Cursor(decoded(stream, chunk), chunk)
     if cursor.peek() != "{":
-        raise BadFile(NOT_AN_EXPORT if cursor.peek() else "The file is empty.")
+        raise BadFile(NOT_AN_EXPORT if cursor.peek() else staff_words("The file is empty."))
     found = yield from _database(cursor)
     if not found:
         raise BadFile(NOT_AN_EXPORT)
@@ -217,9 +218,11 @@ class _Cursor:
         """Doubles the buffer, so that a long value is parsed a few times only."""
         waiting = [self._text[self._at :]]
         if len(waiting[0]) > MAX_VALUE:
-            raise BadFile("The export has an entry of more than ten million characters.")
+            raise BadFile(
+                staff_words("The export has an entry of more than ten million characters.")
+            )
         if len(waiting[0]) > _LONG and _has_too_many_parts(waiting[0]):
-            raise BadFile("The export has an entry with far more parts than a post.")
+            raise BadFile(staff_words("The export has an entry with far more parts than a post."))
         wanted = max(self._chunk, len(waiting[0]))
         VALUES.check(self._values, self.read)
         BRACKETS.check(self._brackets, self.read)

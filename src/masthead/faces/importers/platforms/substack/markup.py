@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from masthead.base.languages.words import staff_marked
 from masthead.content.html.foreign_html import flattened
 from masthead.faces.importers.convert.fragments import inner_html, parsed, replace
 from masthead.faces.importers.platforms.substack.embeds import NATIVE, replacement
 
-LEFT_OUT: Final = "A recording that only Substack has was left out."
+LEFT_OUT: Final = staff_marked("A recording that only Substack has was left out.")
 _MAX_DATA: Final = 200_000
 _ALLOWED_ATTRIBUTES: Final = frozenset(
     {"href", "src", "alt", "title", "width", "height", "id", "start", "colspan", "rowspan"}

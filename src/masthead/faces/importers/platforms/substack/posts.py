@@ -7,18 +7,19 @@ from html import escape, unescape
 from typing import Any, Final
 from urllib.parse import quote
 
+from masthead.base.languages.words import staff_marked
 from masthead.faces.importers.dates import any_utc_text, schedule, utc_text
 from masthead.faces.importers.files.csv_rows import Row, is_yes
 from masthead.faces.importers.platforms.substack.markup import cleaned
 from masthead.faces.importers.source import PAYWALL, Kind, SourcePost
 
 UNTITLED: Final = "Untitled"
-SCHEDULED: Final = "It was scheduled, and is a draft now."
-RECORDING: Final = "The recording was not copied and keeps its old address."
-HAS_PAYWALL: Final = (
+SCHEDULED: Final = staff_marked("It was scheduled, and is a draft now.")
+RECORDING: Final = staff_marked("The recording was not copied and keeps its old address.")
+HAS_PAYWALL: Final = staff_marked(
     "It has a paywall: it is for paid members now, and the paywall is marked in its text."
 )
-UNDATED: Final = "The date of publication is missing or can't be read."
+UNDATED: Final = staff_marked("The date of publication is missing or can't be read.")
 _LONGEST_ID: Final = 100
 _SHOWN_CHARACTERS: Final = 200
 KINDS: Final[Mapping[str, Kind]] = {

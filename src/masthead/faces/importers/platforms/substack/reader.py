@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.faces.importers.files.csv_rows import CsvTable, Row
 from masthead.faces.importers.files.decoding import decoded, storable
 from masthead.faces.importers.files.densities import HTML_FILES, POST_ROWS
@@ -32,10 +33,14 @@ from masthead.faces.importers.source import (
 )
 
 MAX_HTML: Final = 10 * 1024**2
-NOT_AN_EXPORT: Final = "This is not a Substack export: it has no posts.csv and no subscribers."
-NO_COLUMNS: Final = "This is not a list of Substack: it has no column named email or post_id."
-NO_ROW: Final = "no row in posts.csv"
-NO_HTML: Final = "no HTML file"
+NOT_AN_EXPORT: Final = staff_words(
+    "This is not a Substack export: it has no posts.csv and no subscribers."
+)
+NO_COLUMNS: Final = staff_words(
+    "This is not a list of Substack: it has no column named email or post_id."
+)
+NO_ROW: Final = staff_marked("no row in posts.csv")
+NO_HTML: Final = staff_marked("no HTML file")
 _POSTS: Final = "posts.csv"
 # One row per recipient of a post.
 _STATISTICS: Final = (".delivers.csv", ".opens.csv")
@@ -103,7 +108,7 @@ class SubstackSource:
             yield OldAddress("/feed", "feed")
 
     def read_file(self, entry: str) -> bytes:
-        raise BadFile("A Substack export holds no images.")
+        raise BadFile(staff_words("A Substack export holds no images."))
 
     def close(self) -> None:
         self._files.close()
@@ -123,7 +128,7 @@ class SubstackSource:
     def _post(self, row: Row) -> SourcePost | Skipped:
         kind = kind_of(row)
         if kind is None:
-            return _left_out(row, "unknown type")
+            return _left_out(row, staff_marked("unknown type"))
         if kind == "page" and not self._options.include_pages:
             number, _ = number_and_slug(row["post_id"])
             return Skipped("page", number, "page", shown_title(row))
@@ -131,7 +136,7 @@ class SubstackSource:
         if name is None and not row.get("podcast_url", "").strip():
             return _left_out(row, NO_HTML)
         if name is not None and (self._texts.sizes[name] or 0) > MAX_HTML:
-            return _left_out(row, "HTML file too large")
+            return _left_out(row, staff_marked("HTML file too large"))
         with_schedule = self._options.include_unpublished
         return post_of(row, kind, self._text(name), with_schedule=with_schedule)
 
@@ -147,7 +152,7 @@ class SubstackSource:
             return storable("".join(decoded(stream)))
 
     def _repeated(self, row: Row) -> Skipped:
-        return _left_out(row, "same id as an earlier row")
+        return _left_out(row, staff_marked("same id as an earlier row"))
 
     def _each_subscriber(self) -> Iterator[Entry]:
         for table in self._lists:
@@ -171,7 +176,11 @@ def _tables(files: Files) -> tuple[CsvTable | None, list[CsvTable]]:
     if not posts and not lists:
         raise BadFile(NO_COLUMNS if files.is_single else NOT_AN_EXPORT)
     if len(posts) > 1:
-        raise BadFile(f"There are {len(posts)} exports in it; give the one to import.")
+        raise BadFile(
+            staff_words(
+                "There are %(number)s exports in it; give the one to import.", number=len(posts)
+            )
+        )
     return (posts[0] if posts else None), lists
 
 

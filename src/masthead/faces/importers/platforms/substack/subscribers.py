@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from masthead.base.languages.words import staff_marked
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.files.csv_rows import Row, is_no, is_yes
 from masthead.faces.importers.platforms.member_rows import MAX_NAME, Entry, checked_email, refused
 from masthead.faces.importers.source import Skipped, SourceMember
 
-ERASED: Final = "erased at the source"
+ERASED: Final = staff_marked("erased at the source")
 _ERASED_DOMAIN: Final = "@deletion-request.substack.com"
 # Also of lists that have the billing period as the type; 'other' and 'free' are free.
 _PAID: Final = frozenset(

@@ -8,10 +8,11 @@ from html import unescape
 from typing import Final
 
 from masthead.base.email_address import is_email, normal_email
+from masthead.base.languages.words import staff_marked
 from masthead.faces.importers.convert.plain_texts import cut, title_text
 from masthead.faces.importers.source import Skipped, SourceAuthor
 
-NO_ADDRESS: Final = "without a usable email address"
+NO_ADDRESS: Final = staff_marked("without a usable email address")
 _MAX_ID: Final = 100
 _NOT_IN_NICENAME: Final = re.compile(r"[^a-z0-9 _-]+")
 _BLANKS: Final = re.compile(r"[\s-]+")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.faces.importers.platforms.wordpress.attachments import Attachments
 from masthead.faces.importers.platforms.wordpress.blocks import has_blocks, segments, with_reusable
 from masthead.faces.importers.platforms.wordpress.card_blocks import with_cards
@@ -37,7 +38,7 @@ def to_html(
     context = Context(attachments, post_id, Placeholders())
     text = with_reusable(content, reusable).replace("\r\n", "\n").replace("\r", "\n")
     if text.count("<") + text.count("\n") > _MAX_PIECES:
-        return text, ("has too many tags and lines and was not changed",)
+        return text, (staff_marked("has too many tags and lines and was not changed"),)
     text = with_cards(text, context.placeholders)
     text = replace_raw_elements(replace_code(text, context), context.placeholders)
     text = replace_shortcodes(text, context)
@@ -53,5 +54,5 @@ def _from_blocks(text: str, context: Context) -> str:
         done += [segment.before, html, segment.after] if html else [segment.before]
     if left_out:
         names = ", ".join(sorted(set(left_out))[:_MAX_NAMES])
-        context.warn(f"left out blocks without content: {names}")
+        context.warn(staff_words("left out blocks without content: %(names)s", names=names))
     return "".join(done)

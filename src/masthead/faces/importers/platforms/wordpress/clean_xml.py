@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.files.decoding import ESCAPED, WindowsFallback
 from masthead.faces.importers.files.densities import REPAIRS, SECTIONS
 from masthead.faces.importers.source import BadFile
@@ -21,7 +22,7 @@ CHUNK: Final = 64 * 1024
 MAX_TAG: Final = 64 * 1024
 _MAX_AROUND: Final = 256 * 1024
 
-NOT_WXR: Final = "This is not a WordPress export (WXR)."
+NOT_WXR: Final = staff_words("This is not a WordPress export (WXR).")
 
 _CDATA: Final = b"<![CDATA["
 _CDATA_END: Final = b"]]>"
@@ -102,14 +103,16 @@ class CleanXml:
             if root:
                 before = head[: root.start()]
                 if _DECLARATIONS.search(before):
-                    raise BadFile("The export declares a DOCTYPE or entities, which is not WXR.")
+                    raise BadFile(
+                        staff_words("The export declares a DOCTYPE or entities, which is not WXR.")
+                    )
                 self.lines_before = before.count(b"\n")
                 yield head[root.start() :]
                 yield from pieces
                 return
             if len(head) > _MAX_AROUND:
                 break
-        raise BadFile(NOT_WXR if head.strip() else "The file is empty.")
+        raise BadFile(NOT_WXR if head.strip() else staff_words("The file is empty."))
 
     def _until_root_ends(
         self, pieces: Iterator[bytes], remaining: Iterator[bytes]
@@ -137,7 +140,7 @@ def _encoding_of(head: bytes) -> str:
     if name.startswith("utf-16"):
         return "utf-8"
     if not _KNOWN.fullmatch(name):
-        raise BadFile("The export is written in an encoding that is not supported.")
+        raise BadFile(staff_words("The export is written in an encoding that is not supported."))
     # As browsers do: Windows-1252 has quotes and dashes where ISO 8859-1 has control characters.
     return "cp1252" if name in ("iso-8859-1", "iso8859-1", "us-ascii") else name
 
@@ -146,7 +149,9 @@ def _decoder(name: str, errors: str) -> codecs.IncrementalDecoder:
     try:
         return codecs.getincrementaldecoder(name)(errors)
     except LookupError:
-        raise BadFile("The export is written in an encoding that is not supported.") from None
+        raise BadFile(
+            staff_words("The export is written in an encoding that is not supported.")
+        ) from None
 
 
 def _without_controls(data: bytes) -> bytes:
@@ -194,7 +199,7 @@ class _Markup:
             self._in_cdata = False
         done.append(self._incomplete(last))
         if len(self._held) > MAX_TAG:
-            raise BadFile("The export has a tag that is longer than any real one.")
+            raise BadFile(staff_words("The export has a tag that is longer than any real one."))
         return b"".join(done)
 
     def rest(self) -> bytes:
@@ -294,5 +299,7 @@ def _check_after_root(after: bytes, remaining: Iterator[bytes]) -> None:
             break
     if len(after) > _MAX_AROUND or _ROOT.search(after):
         raise BadFile(
-            "The file continues after the end of the export; import one file after the other."
+            staff_words(
+                "The file continues after the end of the export; import one file after the other."
+            )
         )

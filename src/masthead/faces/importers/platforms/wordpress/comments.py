@@ -8,7 +8,9 @@ from typing import Final, Literal
 
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.ids import is_id
+from masthead.base.languages.words import staff_marked
 from masthead.faces.importers.convert.plain_texts import (
+    CUT,
     MAX_BODY,
     MAX_NAME,
     NAMELESS,
@@ -19,7 +21,7 @@ from masthead.faces.importers.convert.plain_texts import (
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.source import Skipped, SourceComment
 
-NO_POST: Final = "not under an imported post"
+NO_POST: Final = staff_marked("not under an imported post")
 _STATES: Final[Mapping[str, Literal["approved", "pending", "spam"]]] = {
     "1": "approved",
     "approve": "approved",
@@ -79,7 +81,7 @@ def _comment(fields: Fields, post_key: str, ids: Mapping[str, str]) -> SourceCom
     warnings = []
     body = _body(fields)
     if len(body) > MAX_BODY:
-        warnings.append(f"A comment was cut to {MAX_BODY} characters.")
+        warnings.append(CUT)
     address = normal_email(fields.get("comment_author_email", ""))
     name = title_text(fields.get("comment_author", ""), 2 * MAX_NAME)
     gmt = fields.get("comment_date_gmt", "")

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_marked
 from masthead.faces.importers.platforms.wordpress.items import Item
 
 _MINUTES: Final = 60
@@ -43,13 +44,15 @@ def published_at(item: Item, offset: timedelta | None) -> tuple[str, str]:
         return clock.to_text(moment), ""
     local = _stored(item.get("post_date"))
     if local is None:
-        return "", "no usable date: the time of the import is used"
+        return "", staff_marked("no usable date: the time of the import is used")
     if offset is None:
-        return clock.to_text(local), "the date's time zone is not known: UTC is assumed"
+        return clock.to_text(local), staff_marked(
+            "the date's time zone is not known: UTC is assumed"
+        )
     try:
         return clock.to_text(local + offset), ""
     except OverflowError:
-        return "", "no usable date: the time of the import is used"
+        return "", staff_marked("no usable date: the time of the import is used")
 
 
 def _stored(text: str) -> datetime | None:

@@ -12,6 +12,7 @@ from typing import BinaryIO, Final, NamedTuple
 import msgspec
 from lxml import etree
 
+from masthead.base.languages.words import staff_words
 from masthead.faces.importers.files.densities import ELEMENTS, ITEMS, TEXTS
 from masthead.faces.importers.platforms.wordpress.clean_xml import NOT_WXR, CleanXml
 from masthead.faces.importers.source import BadFile
@@ -31,7 +32,6 @@ MAX_ITEMS: Final = 500_000
 MAX_AUTHORS_AND_TERMS: Final = 200_000
 _MAX_BYTES_WITHOUT_EVENT: Final = 4 * 1024**2
 
-_SPLIT: Final = "Split it into smaller files and import one after the other."
 
 _RSS_FIELDS: Final = frozenset({"title", "link", "guid", "pubDate"})
 _WP_FIELDS: Final = frozenset(
@@ -156,7 +156,9 @@ def read_items(
         except etree.XMLSyntaxError as error:
             line = xml.lines_before + (error.lineno or 1)
             raise BadFile(
-                f"The export is damaged: it is not well-formed at line {line}."
+                staff_words(
+                    "The export is damaged: it is not well-formed at line %(line)s.", line=line
+                )
             ) from error
         target.check(xml.read)
         # The parser buffers a comment, an instruction or an attribute until its end. It also
@@ -165,12 +167,14 @@ def read_items(
         without_event = 0 if has_event else without_event + len(piece)
         events = target.events
         if without_event > _MAX_BYTES_WITHOUT_EVENT:
-            raise BadFile("The export has a comment or a tag that is longer than any real one.")
+            raise BadFile(
+                staff_words("The export has a comment or a tag that is longer than any real one.")
+            )
         yield from target.take()
     try:
         parser.close()
     except etree.XMLSyntaxError as error:
-        raise BadFile("The export is truncated: its end is missing.") from error
+        raise BadFile(staff_words("The export is truncated: its end is missing.")) from error
     channel.has_mixed_encodings |= xml.has_mixed_encodings
 
 
@@ -218,10 +222,20 @@ class _Target:
         TEXTS.check(self._data, size)
         ITEMS.check(self._counted, size)
         if self._counted > MAX_ITEMS:
-            raise BadFile(f"The export has more than {MAX_ITEMS:,} items. {_SPLIT}")
+            raise BadFile(
+                staff_words(
+                    "The export has more than %(number)s items. Split it into smaller files and "
+                    "import one after the other.",
+                    number=f"{MAX_ITEMS:,}",
+                )
+            )
         if self._in_channel - self._counted > MAX_AUTHORS_AND_TERMS:
             raise BadFile(
-                f"The export has more than {MAX_AUTHORS_AND_TERMS:,} authors and terms. {_SPLIT}"
+                staff_words(
+                    "The export has more than %(number)s authors and terms. Split it into smaller "
+                    "files and import one after the other.",
+                    number=f"{MAX_AUTHORS_AND_TERMS:,}",
+                )
             )
 
     def take(self) -> list[Item]:
@@ -257,7 +271,7 @@ class _Target:
         elif depth == 1 and name != "rss":
             raise BadFile(NOT_WXR)
         elif depth > _MAX_DEPTH:
-            raise BadFile("The export is nested deeper than any real one.")
+            raise BadFile(staff_words("The export is nested deeper than any real one."))
 
     def data(self, text: str) -> None:
         self._data += 1
@@ -297,7 +311,7 @@ class _Target:
     def _new_name(self, tag: str) -> str:
         """A short name without a namespace. The elements of RSS have none."""
         if len(self._names) >= _MAX_NAMES:
-            raise BadFile("The export has more kinds of elements than any real one.")
+            raise BadFile(staff_words("The export has more kinds of elements than any real one."))
         namespace, _, local = tag.rpartition("}")
         if local == "encoded":
             name = "excerpt" if "excerpt" in namespace else "content"
@@ -310,7 +324,9 @@ class _Target:
 
     def _check_attributes(self, attributes: Mapping[str, str]) -> None:
         if len(attributes) > _MAX_ATTRIBUTES:
-            raise BadFile("The export has an element with more attributes than any real one.")
+            raise BadFile(
+                staff_words("The export has an element with more attributes than any real one.")
+            )
         if len(attributes) > _USUAL_ATTRIBUTES:
             self._elements += len(attributes)
         for name in attributes:
@@ -339,7 +355,12 @@ class _Target:
         if name == "postmeta" or name == "category":
             self._in_item += 1
             if self._in_item > _MAX_PARTS:
-                raise BadFile(f"A post of the export has more than {_MAX_PARTS:,} tags or fields.")
+                raise BadFile(
+                    staff_words(
+                        "A post of the export has more than %(number)s tags or fields.",
+                        number=f"{_MAX_PARTS:,}",
+                    )
+                )
         if name == "comment":
             self._start_comment()
         elif name == "postmeta":

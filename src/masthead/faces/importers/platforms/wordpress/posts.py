@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.engine.records.fields.languages import language_tag_in
 from masthead.engine.records.read.plain_text import plain_text
 from masthead.faces.importers.convert.plain_texts import cut, title_text
@@ -126,7 +127,7 @@ class Posts:
         self._options = options
         self._times_seen: dict[str, int] = {}
         self._first_warnings = (
-            ["parts of the file are not UTF-8 and were read as Windows-1252"]
+            [staff_marked("parts of the file are not UTF-8 and were read as Windows-1252")]
             if site.has_mixed_encodings
             else []
         )
@@ -187,11 +188,11 @@ class Posts:
         status = _STATUSES.get(item.get("status").lower(), "draft")
         image, alt = self._featured_image(item, warnings)
         if not title:
-            warnings.append("no title")
+            warnings.append(staff_marked("no title"))
         return SourcePost(
             source_id=source_id,
             kind=kind,
-            title=_limited(title, MAX_TITLE, "title", warnings) or "Untitled",
+            title=_limited(title, MAX_TITLE, staff_marked("Title"), warnings) or "Untitled",
             slug=_slug(item.get("post_name")),
             html=html,
             excerpt=excerpt,
@@ -203,9 +204,9 @@ class Posts:
             tags=tags,
             featured_image=image,
             featured_image_alt=alt,
-            seo_title=_limited(seo_title, MAX_SEO_TITLE, "SEO title", warnings),
+            seo_title=_limited(seo_title, MAX_SEO_TITLE, staff_marked("SEO title"), warnings),
             seo_description=_limited(
-                seo_description, MAX_SEO_DESCRIPTION, "SEO description", warnings
+                seo_description, MAX_SEO_DESCRIPTION, staff_marked("SEO description"), warnings
             ),
             old_path=old_path(item.get("link")),
             other_paths=() if masthead_values.own_id(item) else other_paths(item, kind, site.url),
@@ -276,7 +277,7 @@ class Posts:
             return "", ""
         found = self._site.attachments.get(as_number(named))
         if found is None:
-            warnings.append("the featured image is not in the export")
+            warnings.append(staff_marked("the featured image is not in the export"))
             return "", ""
         return found.url, found.alt
 
@@ -293,7 +294,9 @@ def _own_id(item: Item) -> str:
 
 def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
     if len(text) > limit:
-        warnings.append(f"{name} cut to {limit} characters")
+        warnings.append(
+            staff_words("%(field)s: cut to %(number)s characters.", field=name, number=limit)
+        )
     return cut(text, limit)
 
 
@@ -311,10 +314,10 @@ def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
         is_tag = term.domain in _PRODUCT_DOMAINS if kind == "product" else are_tags(term.domain)
         # WXR 1.0 has every term twice.
         if is_tag and name:
-            name = _limited(name, MAX_TAG, "a tag", warnings)
+            name = _limited(name, MAX_TAG, staff_marked("Tag"), warnings)
             found.setdefault(name.casefold(), name)
     if len(found) > MAX_TAGS:
-        warnings.append(f"only the first {MAX_TAGS} tags are imported")
+        warnings.append(staff_words("only the first %(number)s tags are imported", number=MAX_TAGS))
     return tuple(found.values())[:MAX_TAGS]
 
 

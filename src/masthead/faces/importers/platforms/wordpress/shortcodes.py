@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from masthead.base.languages.words import staff_marked
 from masthead.content.cards.gallery import galleries
 from masthead.engine.records.fields.text import is_web_address
 from masthead.faces.importers.platforms.wordpress.attachments import (
@@ -153,7 +154,9 @@ def _gallery(code: Shortcode, context: Context) -> str | None:
         numbers = context.attachments.pictures_of(
             as_number(code.attributes.get("id", "")) or context.post_id or 0
         )
-    pictures = _found(numbers, "a gallery names images", context)
+    pictures = _found(
+        numbers, staff_marked("a gallery names images that the export does not have"), context
+    )
     captions = (each.caption for each in pictures if each.caption)
     images = [{"src": each.url, "alt": each.alt} for each in pictures]
     return galleries(images, " · ".join(captions)) or None
@@ -163,12 +166,12 @@ def _numbers(listed: str) -> list[int | None]:
     return [as_number(each) for each in listed.split(",")]
 
 
-def _found(numbers: Sequence[int | None], what: str, context: Context) -> list[Attachment]:
+def _found(numbers: Sequence[int | None], warning: str, context: Context) -> list[Attachment]:
     numbers = numbers[: context.files_left]
     context.files_left -= len(numbers)
     found = [each for number in numbers if (each := context.attachments.get(number))]
     if not found or len(found) < len(numbers):
-        context.warn(f"{what} that the export does not have")
+        context.warn(warning)
     return found
 
 
@@ -225,7 +228,9 @@ def _player_of(name: str, address: str, text: str) -> str:
 def _playlist(code: Shortcode, context: Context) -> str | None:
     kind = "video" if code.attributes.get("type") == "video" else "audio"
     numbers = _numbers(code.attributes.get("ids", ""))
-    tracks = _found(numbers, "a playlist names files", context)
+    tracks = _found(
+        numbers, staff_marked("a playlist names files that the export does not have"), context
+    )
     return "\n".join(_player_of(kind, each.url, each.title or each.url) for each in tracks) or None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.text import is_web_address
 from masthead.engine.records.read.plain_text import plain_text
 from masthead.faces.importers.files.export_files import Files, open_files
@@ -133,7 +134,7 @@ def _exports(files: Files) -> list[str]:
         return list(files.sizes)
     names = [name for name in files.sizes if name.lower().endswith(_EXPORTS)]
     if not names:
-        raise BadFile("There is no WordPress export (.xml) in it.")
+        raise BadFile(staff_words("There is no WordPress export (.xml) in it."))
     return names
 
 
@@ -216,7 +217,7 @@ def _check_version(channel: Channel) -> None:
     if version is None:
         raise BadFile(NOT_WXR)
     if not _VERSION.fullmatch(version):
-        raise BadFile("The export's version is not one of WXR 1.0 to 1.2.")
+        raise BadFile(staff_words("The export's version is not one of WXR 1.0 to 1.2."))
 
 
 def _describe(site: Site, channel: Channel) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from masthead.base.caller import system
 from masthead.base.errors import Invalid, MastheadError
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.base.logs import log
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from masthead.outside.outbound.answers import Download
 
 TIMEOUT_SECONDS = 60.0
-NO_ADDRESS = "The address is relative, and the export has no site address."
+NO_ADDRESS = staff_marked("The address is relative, and the export has no site address.")
 MAX_SHOWN = 500
 """Characters of an address in a report; `data:` images are their own address."""
 
@@ -128,7 +129,9 @@ class ImageCopier:
         # the others.
         except Exception as error:
             log.warning("image_not_copied", url=refs[0].urls[0][:MAX_SHOWN], exc_info=True)
-            self._reasons[key] = f"It can't be copied ({type(error).__name__})."
+            self._reasons[key] = staff_words(
+                "It can't be copied (%(error)s).", error=type(error).__name__
+            )
 
     async def _copy_from_anywhere(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
@@ -165,7 +168,9 @@ class ImageCopier:
             async with self._archive_lock:
                 content = await asyncio.to_thread(archive.read, entry)
         except (OSError, ValueError, MastheadError) as error:
-            raise _NotCopied(f"The file in the archive can't be read: {error}") from error
+            raise _NotCopied(
+                staff_words("The file in the archive can't be read: %(error)s", error=error)
+            ) from error
         name = file_name(original) or file_name(entry)
         return await self._store_upload(key, name, _once(content), is_picture=False)
 
@@ -176,14 +181,16 @@ class ImageCopier:
         try:
             await upload.fill(chunks)
             if is_picture and not sniff(upload.head, upload.filename).startswith("image/"):
-                raise _NotCopied("The file at this address is not a picture.")
+                raise _NotCopied(staff_words("The file at this address is not a picture."))
             # Another task may store the same picture from another address.
             async with self._same_content.slot(upload.sha256):
                 return await self._store_media(key, upload)
         except MastheadError as error:
             raise _NotCopied(_message(error)) from error
         except OSError as error:
-            raise _NotCopied(f"It could not be stored: {error.strerror}.") from error
+            raise _NotCopied(
+                staff_words("It could not be stored: %(error)s.", error=error.strerror)
+            ) from error
         finally:
             upload.close()
 
@@ -242,14 +249,14 @@ def _url_of(record: Record) -> str:
 async def _decode_address(url: str) -> AsyncIterator[bytes]:
     head, comma, content = url.partition(",")
     if not comma:
-        raise _NotCopied("The picture in the address is cut off.")
+        raise _NotCopied(staff_words("The picture in the address is cut off."))
     if not head.lower().rstrip().endswith(";base64"):
         yield unquote_to_bytes(content)
         return
     try:
         yield base64.b64decode("".join(unquote(content).split()), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _NotCopied("The picture in the address is not base64.") from error
+        raise _NotCopied(staff_words("The picture in the address is not base64.")) from error
 
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:

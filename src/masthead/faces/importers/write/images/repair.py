@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
@@ -31,8 +32,8 @@ from masthead.faces.importers.write.pipeline import (
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.features.media.services import SharedServices
 
-NOTHING_LEFT: Final = "no picture of the old site left"
-STILL_THERE: Final = "pictures could not be copied"
+NOTHING_LEFT: Final = staff_marked("no picture of the old site left")
+STILL_THERE: Final = staff_marked("pictures could not be copied")
 
 
 class _UnfinishedPost(msgspec.Struct, frozen=True):
