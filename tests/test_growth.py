@@ -171,7 +171,7 @@ def test_readers_of_other_texts_of_every_kind(name: str) -> None:
 
 def _some(name: str, pieces: Sequence[str]) -> Sequence[str]:
     """Some of the pieces, always the same for a reader, and a random mixture."""
-    return [*random.Random(name).sample(pieces, 8), *_mixed(pieces, 1)]
+    return [*random.Random(name).sample(pieces, 4), *_mixed(pieces, 1)]
 
 
 def _mixed(pieces: Sequence[str], number: int) -> Sequence[str]:

@@ -372,11 +372,10 @@ class TestSharePictures:
             "e\u0301" * 50,
         ],
     )
-    def test_any_title_can_be_drawn(self, title: str) -> None:
-        for name in ("Tideline", "x" * 255, "潮汐"):
-            drawn = share_card.draw(name, title, "#ffff00")
-            assert Image.open(io.BytesIO(drawn)).size == share_card.SIZE
-            assert len(drawn) < 200_000
+    def test_any_name_and_title_can_be_drawn(self, title: str) -> None:
+        drawn = share_card.draw(title, title, "#ffff00")
+        assert Image.open(io.BytesIO(drawn)).size == share_card.SIZE
+        assert len(drawn) < 200_000
 
 
 class TestWellKnown:
