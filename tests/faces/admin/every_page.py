@@ -1121,7 +1121,7 @@ async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     owner = await parts.accounts.sessions.caller_of(account.token)
     assert owner
     mails = TestMails(parts.records, parts.mail, parts.sites, parts.windows, keyring=parts.keyring)
-    mark = await mails.send(owner, f"{'long' * 12}@example.com")
+    mark = await mails.send(owner, {"email": f"{'long' * 12}@example.com"})
     mail_id = mark.partition("-")[0]
     await parts.mail.fail(demo.id, mail_id, "the mail server could not be reached", gave_up=False)
     return {"test-mail": mark}

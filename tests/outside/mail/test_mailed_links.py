@@ -106,7 +106,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     test_mails = TestMails(
         parts.records, parts.mail, parts.sites, parts.windows, keyring=parts.keyring
     )
-    await test_mails.send(system(tenant.id), "fay@example.com")
+    await test_mails.send(system(tenant.id), {"email": "fay@example.com"})
     await disable_webhook(tenant)
     await suspend_for_a_moment(tenant)
     await lose_the_domain(tenant)

@@ -32,4 +32,4 @@ def export_ended(site: Site, to: Record, export: Record) -> Mail:
         "error": export["error"],
         "link": f"{site.url}{ADMIN_PATH}",
     }
-    return write_email("site_export", site, to["email"], name=to["name"], **values)
+    return write_email("site_export", site.for_staff(to), to["email"], name=to["name"], **values)

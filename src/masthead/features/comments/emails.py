@@ -102,9 +102,11 @@ class CommentEmails:
             return
         off = self._links.off(site.url, unit.tenant_id, to)
         names = {"name": account["name"], "unsubscribe_url": off}
+        is_staff = to.collection == superusers.name
+        own = site.for_staff(account) if is_staff else site.for_member(account)
         await self._outbox.queue(
             unit,
-            write_email(template, site.for_member(account), account["email"], **names, **values),
+            write_email(template, own, account["email"], **names, **values),
         )
 
 

@@ -103,7 +103,8 @@ class Factors(msgspec.Struct, frozen=True):
             return
         site = await self.sites.of(tenant_id)
         browser, address = job.payload["browser"], job.payload["address"]
-        notice = write_email("new_browser", site, found["email"], browser=browser, address=address)
+        own = site.for_staff(found)
+        notice = write_email("new_browser", own, found["email"], browser=browser, address=address)
         async with self.records.unit(system(tenant_id)) as unit:
             await self.outbox.queue(unit, notice)
 
@@ -145,8 +146,9 @@ class Factors(msgspec.Struct, frozen=True):
             await self._tell(unit, account, site, Words(_TOLD[action], {"factor": label}))
 
     async def _tell(self, unit: Unit, account: Record, site: Site, what: str) -> None:
+        own = site.for_staff(account)
         await self.outbox.queue(
-            unit, write_email("factors_changed", site, account["email"], what=what)
+            unit, write_email("factors_changed", own, account["email"], what=what)
         )
 
 

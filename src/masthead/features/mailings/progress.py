@@ -140,7 +140,7 @@ class MailingProgress:
         if owner is None:
             return
         site = await site_in(unit, self._settings)
-        mail = mailing_stopped(mailing, site, owner["email"])
+        mail = mailing_stopped(mailing, site.for_staff(owner), owner["email"])
         await self._outbox.queue(unit, mail)
 
     async def _end(self, unit: Unit, key: MailingKey) -> None:

@@ -72,7 +72,7 @@ class Invitations(msgspec.Struct, frozen=True):
         token = self.accounts.reset_token(superusers, account, INVITATION)
         return write_email(
             "invitation",
-            site,
+            site.for_staff(account),
             account["email"],
             by=by,
             role=account["role"],

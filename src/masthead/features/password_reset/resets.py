@@ -110,6 +110,7 @@ class PasswordResets(msgspec.Struct, frozen=True):
             "link": f"{site.url}{path}?token={token}",
             "minutes": int(RESET_LINK.total_seconds() // 60),
         }
-        mail = write_email("reset_password", site.for_member(account), account["email"], **values)
+        own = site.for_staff(account) if collection is superusers else site.for_member(account)
+        mail = write_email("reset_password", own, account["email"], **values)
         async with self.records.unit(system(account_tenant)) as unit:
             await self.outbox.queue(unit, mail)

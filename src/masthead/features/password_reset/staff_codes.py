@@ -86,5 +86,5 @@ class StaffCodes(msgspec.Struct, frozen=True):
             code = await self.codes.store(
                 unit, requested["code_id"], account["email"], staff=account
             )
-            mail = write_email("staff_code", site, account["email"], code=code)
+            mail = write_email("staff_code", site.for_staff(account), account["email"], code=code)
             await self.resets.outbox.queue(unit, mail)

@@ -74,7 +74,8 @@ def handlers(
             for each in accounts:
                 # An invitation that was never accepted may have gone to the wrong address.
                 if each["password_hash"] or each["id"] in connected:
-                    mail = write_email(template, site, each["email"], name=each["name"], **values)
+                    own, to = site.for_staff(each), each["email"]
+                    mail = write_email(template, own, to, name=each["name"], **values)
                     await outbox.queue(unit, mail)
 
     return {READY_JOB: tell_reviewers, SENT_BACK_JOB: tell_writer}

@@ -21,12 +21,13 @@ class Addressee(msgspec.Struct, frozen=True):
     email: str
     name: str = ""
     language: str = ""
-    """A member's."""
+    """As their account has it."""
 
 
 def about(request: Record, site: Site, to: Addressee, template: str, **values: Any) -> Mail:
     whole_site = request["subject"] == TENANT
-    own = site.for_member({"language": to.language})
+    language = {"language": to.language}
+    own = site.for_staff(language) if whole_site else site.for_member(language)
     return write_email(template, own, to.email, name=to.name, whole_site=whole_site, **values)
 
 

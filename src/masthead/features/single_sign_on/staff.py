@@ -15,6 +15,7 @@ from masthead.base.caller import Caller, system
 from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest, Invalid
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.base.logs import log
 from masthead.engine.audit.collection import CHANGED, CONNECTED, CREATED, DISCONNECTED
 from masthead.engine.audit.entries import log_action
@@ -42,22 +43,24 @@ from masthead.identity.tenants import Role, superusers
 CONNECTING = Sealed("sign-in to connect", timedelta(minutes=30), tuple[str, str])
 """The provider's id and the person's subject, between the way back from the provider and the press
 of “Connect”: the page holds them for the sign-in that asked."""
-UNVERIFIED = (
+UNVERIFIED = staff_words(
     "The sign-in provider does not say that your email address is verified. "
     "Sign in another way, and connect the provider in your account."
 )
-NO_ACCOUNT = "You have no account here yet. Ask an owner of this site to invite you."
-OWNERS = (
+NO_ACCOUNT = staff_words("You have no account here yet. Ask an owner of this site to invite you.")
+OWNERS = staff_words(
     "This address belongs to an owner of the site. Sign in another way first, and connect the "
     "provider in your account."
 )
-NO_ROLE = "The sign-in provider gives you no role at this site. Ask an owner of the site."
-OTHER_DOMAIN = "People with your email address can’t sign in here this way."
-ANOTHER = (
+NO_ROLE = staff_words(
+    "The sign-in provider gives you no role at this site. Ask an owner of the site."
+)
+OTHER_DOMAIN = staff_words("People with your email address can’t sign in here this way.")
+ANOTHER = staff_words(
     "The account with your email address belongs to somebody else at the sign-in provider. "
     "Ask an owner of this site."
 )
-TAKEN = "Another person on this site already signs in with that account."
+TAKEN = staff_words("Another person on this site already signs in with that account.")
 
 
 class StaffSignOns(msgspec.Struct, frozen=True):

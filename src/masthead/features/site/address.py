@@ -34,8 +34,12 @@ class Site(msgspec.Struct, frozen=True):
         return replace(self, language=self.editions.get(edition, self.language))
 
     def for_member(self, member: Mapping[str, Any]) -> Site:
-        """In the language of a member, or an account of the staff, if it is one of the site's."""
+        """In the language of a member, if it is one of the site's."""
         return self.of_edition(self.edition_of(member))
+
+    def for_staff(self, account: Mapping[str, Any]) -> Site:
+        """In the language that someone on the staff has chosen."""
+        return replace(self, language=account.get("language") or self.language)
 
     def edition_of(self, member: Mapping[str, Any]) -> str:
         edition = str(member.get("language", "")).lower()

@@ -90,7 +90,7 @@ class DomainChecks(msgspec.Struct, frozen=True):
         proof = self.proofs.record_of(unit.tenant_id, domain)
         mail = write_email(
             "domain_unproven",
-            site,
+            site.for_staff(owner),
             owner["email"],
             subject=(
                 words("The domain of %(site)s: its TXT record is missing", site=site.name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -53,13 +55,13 @@ class TestMails(msgspec.Struct, frozen=True):
     windows: Windows
     keyring: KeyRing
 
-    async def send(self, caller: Caller, to: str) -> str:
+    async def send(self, caller: Caller, to: Mapping[str, Any]) -> str:
         """Queues it and returns the mark by which its outcome is asked for. Raises RateLimited."""
         assert caller.tenant_id is not None
         await self.windows.take(caller.tenant_id, TEST_MAILS)
-        site = await self.sites.of(caller.tenant_id)
+        site = (await self.sites.of(caller.tenant_id)).for_staff(to)
         async with self.records.unit(caller) as unit:
-            mail_id = await self.outbox.queue(unit, write_email("test_mail", site, to))
+            mail_id = await self.outbox.queue(unit, write_email("test_mail", site, to["email"]))
         # A sent email leaves no row, so an unsigned id of an email that never existed would look
         # sent.
         seconds = self._seconds()

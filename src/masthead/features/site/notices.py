@@ -40,7 +40,9 @@ def handlers(
             return
         to = await owner_of(records, job.tenant_id) if notice.is_for_owner else found
         if to is not None:
-            mail = notice.write(found, await sites.of(job.tenant_id), to["email"])
+            site = await sites.of(job.tenant_id)
+            own = site.for_staff(to) if notice.is_for_owner else site
+            mail = notice.write(found, own, to["email"])
             async with records.unit(system(job.tenant_id)) as unit:
                 await outbox.queue(unit, mail)
 

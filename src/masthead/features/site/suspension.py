@@ -25,8 +25,9 @@ async def suspend(
         if owner is None or before["status"] == TenantStatus.SUSPENDED:
             return
         site = await site_in(unit, settings)
+        own = site.for_staff(owner)
         values = {"reason": reason, "link": f"{site.url}/admin"}
-        await mail.queue(unit, write_email("site_suspended", site, owner["email"], **values))
+        await mail.queue(unit, write_email("site_suspended", own, owner["email"], **values))
 
 
 async def lift(records: Records, caller: Caller) -> None:

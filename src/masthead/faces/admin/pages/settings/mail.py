@@ -31,7 +31,7 @@ async def mail_page(request: AdminRequest) -> Answer:
 
 
 async def send_test(request: AdminRequest) -> Answer:
-    mark = await request.tools.test_mails.send(request.caller, request.account["email"])
+    mark = await request.tools.test_mails.send(request.caller, request.account)
     return Redirect(f"{MAIL}?test={mark}")
 
 

@@ -1,0 +1,58 @@
+"""Emails to the staff are in the language of their account, or the site's."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+
+from tests.outside.mail.offices import Office, text_of
+from tests.outside.mail.test_mailed_links import (
+    disable_webhook,
+    guard,
+    invite,
+    review,
+    suspend_for_a_moment,
+)
+
+from masthead.base.caller import system
+from masthead.features.site.mail_trial import TestMails
+
+RESET = "/api/collections/_superusers/request-password-reset"
+
+
+async def test_staff_read_emails_in_the_language_of_their_account(
+    office: Office,
+) -> None:
+    tenant = await office.world.new_tenant()
+    owner = await tenant.owner(language="de", email="ada@example.com")
+    parts = tenant.world.parts
+    await guard(tenant, owner)
+    await review(office, tenant, owner)
+    await disable_webhook(tenant)
+    await suspend_for_a_moment(tenant)
+    await tenant.guest.post(RESET, json={"email": owner.email})
+    await tenant.guest.post("/api/collections/_superusers/request-otp", json={"email": owner.email})
+    trial = TestMails(parts.records, parts.mail, parts.sites, parts.windows, keyring=parts.keyring)
+    await trial.send(system(tenant.id), {"email": owner.email, "language": "de"})
+    found = [each for each in await office.mails() if owner.email in each["to"]]
+    assert {each["subject"] for each in found} == {
+        "Die zweiten Faktoren Ihres Kontos bei tenant haben sich geändert",
+        "Ein Webhook von tenant wurde abgeschaltet",
+        "Eine neue Anmeldung bei tenant",
+        "Eine Test-E-Mail von tenant",
+        "Fertig zum Gegenlesen bei tenant: „Hello big world“",
+        "Ihr Code für tenant",
+        "Zurückgegeben bei tenant: „Hello big world“",
+        "tenant wurde gesperrt",
+        "Wählen Sie ein neues Passwort für tenant",
+    }
+    assert all('lang="de"' in text_of(each, "html") for each in found)
+
+
+async def test_an_invitation_is_in_the_language_of_the_site(
+    office: Office,
+) -> None:
+    tenant = await office.world.new_tenant()
+    await tenant.settings(language="fr")
+    await invite(tenant)
+    mail: EmailMessage = await office.mail_to("eve@example.com")
+    assert 'lang="fr"' in text_of(mail, "html")
