@@ -49,7 +49,7 @@ def test_a_browser_names_the_languages_that_it_wants(header: str, language: str)
 @pytest.mark.parametrize(
     ("stored", "german"),
     [
-        ("invalid email address", "ungültige E-Mail-Adresse"),
+        ("invalid email address", "ungültige E‑Mail-Adresse"),
         (
             "The export has more than 100,000 posts.",
             "Der Export enthält mehr als 100.000 Beiträge.",
@@ -61,7 +61,7 @@ def test_a_browser_names_the_languages_that_it_wants(header: str, language: str)
         ),
         (
             "This is not an email address. Correct it. Newsletter: write yes or no. Ahoy!",
-            "Das ist keine E-Mail-Adresse. Berichtigen Sie sie. Newsletter: Schreiben Sie yes oder "
+            "Das ist keine E‑Mail-Adresse. Berichtigen Sie sie. Newsletter: Schreiben Sie yes oder "
             "no. Ahoy!",
         ),
         ("The old address /a leads to /b. already.", "Die alte Adresse /a führt schon zu /b.."),

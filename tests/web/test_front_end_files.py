@@ -123,3 +123,16 @@ def test_styles_fit_both_directions_of_writing() -> None:
         for match in _PHYSICAL.finditer(path.read_text())
     ]
     assert found == ["faces/reader/themes/plain/static/reader/text.css: text-align: right"]
+
+
+_FOUR_SIDES = re.compile(r"(?:margin|padding):((?: +(?:[^\s;()]|\((?:[^()]|\([^()]*\))*\))+){4});")
+
+
+def test_pages_of_readers_have_no_shorthand_of_four_sides_whose_ends_differ() -> None:
+    found = []
+    for path in sorted((SOURCE / "faces" / "reader").rglob("*.css")):
+        for match in _FOUR_SIDES.finditer(path.read_text()):
+            _, right, _, left = re.findall(r" +((?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+)", match[1])
+            if right != left:
+                found.append(f"{path.relative_to(SOURCE)}: {match[0]}")
+    assert found == []

@@ -246,7 +246,7 @@ class TestFromUploadToReport:
         german = (await staff(tenant, "owner", language="de"))[0]
         for path in (address, f"{address}/errors.csv"):
             told = (await german.get(path)).text
-            assert "Das ist keine E-Mail-Adresse. Berichtigen Sie sie." in told
+            assert "Das ist keine E‑Mail-Adresse. Berichtigen Sie sie." in told
             assert "Etiketten: Jeder Eintrag darf höchstens 50 Zeichen lang sein." in told
         # What is stored and shown later holds nothing of the rows.
         [run] = await imports(tenant)

@@ -39,11 +39,13 @@ KEY: Final = SigningKey("coast.example", "mh1", PAIR.private_key)
 READERS: Final = (Audience.FREE, Audience.PAID)
 
 
-async def letter_of(tenant: TenantWorld, audience: Audience, post: Any) -> Letter:
+async def letter_of(
+    tenant: TenantWorld, audience: Audience, post: Any, language: str = "en"
+) -> Letter:
     return await draw_letter(
         tenant.world.parts.records,
         tenant_id=tenant.id,
-        site=Site("The Coast", SITE),
+        site=Site("The Coast", SITE, language),
         newsletter=NEWSLETTER,
         post=post,
         reader=Reader(audience),
@@ -104,6 +106,15 @@ async def test_letters_that_have_no_slanted_form_stand_upright(tenant: TenantWor
         broken = re.search(rf"<{name} [^>]*auto-phrase", drawn["ja"])
         assert broken, name
         assert "auto-phrase" not in style(drawn["ar"], name)
+
+
+async def test_a_name_in_another_script_leaves_the_date_whole(tenant: TenantWorld) -> None:
+    owner = await tenant.owner(name="Nell Ashby")
+    post = await tenant.published(authors=[owner.id], published_at="2026-11-14T09:30:00.000Z")
+    letter = await letter_of(tenant, Audience.FREE, post, "ar")
+    byline = "\u2068Nell Ashby\u2069 · \u206814 نوفمبر 2026\u2069"
+    assert byline in letter.html
+    assert byline in letter.text
 
 
 async def test_posts_of_the_demo(tenant: TenantWorld) -> None:

@@ -169,6 +169,7 @@ async def _values(
             "language": site.language,
             "direction": direction_of(site.language),
             "text_direction": direction_of(shown["text_language"]),
+            "tongue": primary_language(site.language),
             "text_tongue": primary_language(shown["text_language"]),
             "site_name": site.name,
             "site_url": site.url,
@@ -267,7 +268,8 @@ def _whole(
 async def _byline(
     records: Records, caller: Caller, tenant_id: TenantId, settings: Record, *, post: Record
 ) -> str:
-    """Authors and date. Without an author, a post is the owner's."""
+    """Authors and date, in the language that is spoken when it is shown. Without an author, a post
+    is the owner's."""
     ids = post["authors"]
     if not ids:
         [tenant] = await records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
@@ -282,7 +284,7 @@ async def _byline(
     zone = ZoneInfo(settings["time_zone"] or "UTC")
     date = Day(clock.from_text(at).astimezone(zone))
     authors = listed([names[each] for each in ids if names.get(each)])
-    return f"{authors} · {date}" if authors else str(date)
+    return words("%(authors)s · %(date)s", authors=authors, date=date) if authors else str(date)
 
 
 async def _wall(
