@@ -256,7 +256,9 @@ class Writer:
         so they all run in one iteration of the event loop, which is then free while they are being
         committed. A waiter that finds another transaction active waits again."""
         for waiter in islice(self._queue, self._capacity - self._turns):
-            waiter.wake()
+            if not waiter.wake():
+                # Awake already, as those behind it: they were woken together.
+                return
 
     # The batch.
 
@@ -373,9 +375,12 @@ class _Waiter:
             self._awake = asyncio.get_running_loop().create_future()
         await self._awake
 
-    def wake(self) -> None:
-        if not self._awake.done():
-            self._awake.set_result(None)
+    def wake(self) -> bool:
+        """False if it is awake already."""
+        if self._awake.done():
+            return False
+        self._awake.set_result(None)
+        return True
 
 
 def _acknowledge(commits: list[Commit], failure: BaseException | None) -> None:
