@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from masthead.base.spreadsheet_cells import guard_cell, unguard_cell
+from masthead.base.spreadsheet_cells import guard_cell, guard_start, unguard_cell
 from masthead.faces.admin.pages.members.download import csv_lines
 from masthead.faces.importers.write.redirects import Redirect, RedirectRows
-from masthead.faces.site_export.tables import write_row
+from masthead.faces.site_export.tables import _value, write_row
 
 STARTS = [*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20"]
 
@@ -23,13 +23,35 @@ def test_every_start_of_a_formula_gets_a_quote(start: str) -> None:
     assert guard_cell(f"'{start}1+1") == f"''{start}1+1"
 
 
+@pytest.mark.parametrize(
+    ("text", "guarded"),
+    [
+        ("Ann;=1+1;x", "Ann;'=1+1;x"),
+        ("Ann\t@SUM(A1)", "Ann\t'@SUM(A1)"),
+        ("=1;-1", "'=1;'-1"),
+        ("Ann;'+1", "Ann;''+1"),
+        ("Ann; =1,=1", "Ann; =1,=1"),
+    ],
+)
+def test_a_formula_after_a_separator_of_other_countries_gets_a_quote(
+    text: str, guarded: str
+) -> None:
+    assert guard_cell(text) == guarded
+    assert unguard_cell(guarded) == text
+
+
+def test_a_semicolon_of_html_is_no_separator() -> None:
+    assert guard_start("&nbsp;- a") == "&nbsp;- a"
+    assert guard_start("=1;=1") == "'=1;=1"
+
+
 @pytest.mark.parametrize("text", ["", "'tis", "/2020/01/a-b=c/?p=@1", "a=1", "1-2"])
 def test_other_text_stays(text: str) -> None:
     assert guard_cell(text) == text
     assert unguard_cell(text) == text
 
 
-@given(st.text(max_size=20))
+@given(st.text(max_size=20) | st.text("';\t=-\ra", max_size=12))
 @example("'=1")
 @example("''+1")
 @example("'a'=2")
@@ -54,6 +76,13 @@ def site_export(cell: str) -> bytes:
 
 def list_of_members(cell: str) -> bytes:
     return csv_lines([("column",), (cell,)])
+
+
+def test_texts_are_exported_as_html() -> None:
+    post = {"content_html": "&nbsp;- a", "title": "b;- a"}
+    file = io.BytesIO()
+    write_row(file, [_value(post, "content_html"), _value(post, "title")])
+    assert file.getvalue() == b"&nbsp;- a,b;'- a\r\n"
 
 
 @pytest.mark.parametrize("write", [redirects, site_export, list_of_members])

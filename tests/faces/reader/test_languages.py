@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import feedparser
 import httpx
 import pytest
 from lxml import html
 from tests.features.privacy.requests import run_jobs
-from tests.world import TenantWorld
+from tests.served import serving
+from tests.world import TenantWorld, World
 
 TEXT = "<p>Der Turm steht.</p>"
 OWN = {"sec-fetch-site": "same-origin"}
@@ -172,3 +175,58 @@ async def test_one_language_costs_nothing_and_has_no_switcher(tenant: TenantWorl
     assert article.get("lang") == "fr"
     assert (await guest.get("/fr/")).headers["location"] == "/fr"
     assert (await guest.get("/fr/posts/phare")).status_code == 404
+
+
+BELOW_A_LANGUAGE = (
+    "/de/../admin",
+    "/de/..%2fadmin",
+    "/de/%2e%2e/admin",
+    "/fr/../admin",
+    "/fr/%2e%2e/admin/posts",
+    "/fr/admin",
+    "/fr/admin/posts",
+    "/FR/admin",
+    "/fr//admin",
+    "/fr/api/v1/posts",
+    "/fr/api/collections/_superusers/records",
+    "/fr/metrics",
+    "/fr/mcp",
+    "/fr/fr/posts/phare",
+    "/fr/de/posts/turm",
+    "/fr/../../etc/passwd",
+    "/fr/assets/../../secret.key",
+    "/fr%00/posts/phare",
+    "/fr;/admin",
+    "/fr/%5c..%5cadmin",
+    "//fr/admin",
+)
+
+
+async def test_nothing_but_the_readers_site_is_below_a_language(
+    app: World, site: TenantWorld
+) -> None:
+    """The paths as they come: no client has cleaned them. An owner is signed in."""
+    owner = await site.owner()
+    async with serving(app.http) as address:
+        port = int(address.rpartition(":")[2])
+        for path in BELOW_A_LANGUAGE:
+            status, head, body = await sent_as_it_is(port, path, site.host, owner.token)
+            assert status in (301, 400, 404), (path, status)
+            location = head.get("location", "")
+            assert not location or location.startswith(("/fr", "/posts", "http://")), (path, head)
+            assert "sign-out" not in body, path
+
+
+async def sent_as_it_is(
+    port: int, path: str, host: str, token: str
+) -> tuple[int, dict[str, str], str]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    lines = (f"GET {path} HTTP/1.1", f"Host: {host}", f"Cookie: pb_auth={token}")
+    writer.write("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+    async with asyncio.timeout(20):
+        whole = await reader.read()
+    head, _, body = whole.decode(errors="replace").partition("\r\n\r\n")
+    writer.close()
+    first, *rest = head.split("\r\n")
+    fields = dict(each.lower().split(": ", 1) for each in rest)
+    return int(first.split()[1]), fields, body

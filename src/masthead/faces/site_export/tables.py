@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import IO, BinaryIO
 
 from masthead.base import clock
-from masthead.base.spreadsheet_cells import guard_cell
+from masthead.base.spreadsheet_cells import guard_cell, guard_start
 from masthead.engine.records.collection import Record
 from masthead.faces.site_export.archive import Archive, in_thread
 from masthead.faces.site_export.content import Content
@@ -51,8 +51,16 @@ async def _write(
     names: Sequence[str],
 ) -> None:
     async for page in found:
-        rows = ((*first, *(each[name] for name in names)) for each in page)
+        rows = ((*first, *(_value(each, name) for name in names)) for each in page)
         await in_thread(write_rows, entry, rows)
+
+
+class Html(str):
+    """In which a semicolon ends an entity, not a cell."""
+
+
+def _value(record: Record, name: str) -> object:
+    return Html(record[name]) if name == "content_html" else record[name]
 
 
 def _cell(value: object) -> str:
@@ -61,7 +69,7 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         # CSV inside the cell, because a tag may have a comma.
         return guard_cell(_line(value).rstrip("\r\n"))
-    return guard_cell(str(value))
+    return guard_start(value) if isinstance(value, Html) else guard_cell(str(value))
 
 
 def _line(cells: Iterable[str]) -> str:
