@@ -27,8 +27,9 @@ LOWEST_SCORE = 90
 TABLE = ROOT / "build" / "mutations.md"
 KILLED = (1, 3)
 """Exit codes of pytest: a test has failed, or the mutant has broken pytest itself."""
-_SPARE_SECONDS = 4.0
-"""mutmut ends a mutant after 15 times what its tests take and these: a busy machine ends none."""
+_SPARE_SECONDS, _TIMES = 10.0, 4.0
+"""mutmut ends a mutant that takes so many times as long as its tests and these: one without an end
+after a minute or two, and none because the machine is busy."""
 _MOST_MEMORY = 4 << 30
 """Bytes of address space of a process."""
 _COLUMNS = ("module", "mutants", "killed", "explained", "score")
@@ -107,6 +108,7 @@ def _settings(module: Module) -> str:
         "pytest_add_cli_args": ["-n", "0", "-p", "no:cacheprovider", "-k", "not postgresql"],
         "pytest_add_cli_args_test_selection": module.selection,
         "timeout_constant": _SPARE_SECONDS,
+        "timeout_multiplier": _TIMES,
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
     return "\n".join(["", "[tool.mutmut]", *lines, ""])
