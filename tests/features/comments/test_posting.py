@@ -407,6 +407,8 @@ class TestTexts:
             "Two\nlines",
         ]
         assert text.xpath(".//a/@href") == ["https://a.example/x_(y"]
+        # In any script, on a site of any language.
+        assert text.xpath("./p/@dir") == ["auto", "auto"]
 
     async def test_bytes_that_are_no_text_are_no_error(self, site: TenantWorld) -> None:
         browser = Browser(site, "fog")
