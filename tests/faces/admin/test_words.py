@@ -117,6 +117,6 @@ MIXED = {
 LEFT_OUT = EXAMPLES | MIXED
 KNOWN = (
     *("Masthead", "WordPress", "Ghost", "Substack", "OpenAI", "Anthropic", "English", "Deutsch"),
-    *("Ctrl", "Enter", "DKIM", "DMARC", "SPF", "KB", "MB", "GB", "ms", "px", "DELETE MY DATA"),
+    *("DKIM", "DMARC", "SPF", "KB", "MB", "GB", "ms", "px", "DELETE MY DATA"),
 )
 """Names and units."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import staff_words
 from masthead.engine.links.file_uses import NOT_SHOWN, Uses
 from masthead.engine.records.changes import Save
 from masthead.engine.records.collection import FREE, Collection, Rules
@@ -35,8 +37,8 @@ def check_document(save: Save) -> Mapping[str, Any]:
         if opening is None or not content or not isinstance(content, list):
             raise Invalid({"content_json": _NO_DOCUMENT})
         if opening.lacks:
-            lacks = ", ".join(sorted(opening.lacks))
-            message = f"Has parts that the editor can't show: {lacks}."
+            lacks = listed(sorted(opening.lacks))
+            message = staff_words("Has parts that the editor can't show: %(parts)s.", parts=lacks)
             raise Invalid({"content_json": Problem("validation_document", message)})
     return {}
 

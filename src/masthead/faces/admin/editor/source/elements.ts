@@ -1,7 +1,7 @@
 // Small elements of the editor's own controls. Everything is made by calls: the page's policy
 // allows no inline style or script, and texts never become markup.
 
-import { LOCALE } from "./words.ts";
+import { _, LOCALE } from "./words.ts";
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | boolean | null | undefined | ((event: never) => unknown)>;
@@ -41,7 +41,8 @@ const isApple = typeof navigator !== "undefined" && /Mac|iP(hone|ad)/.test(navig
 
 /** The name of a key combination on this machine. */
 export function keyNames(keys: string): string {
-  return isApple ? keys.replace("Ctrl", "⌘").replace("Alt", "⌥").replace("Shift", "⇧") : keys;
+  if (isApple) return keys.replace("Ctrl", "⌘").replace("Alt", "⌥").replace("Shift", "⇧");
+  return keys.replace("Ctrl", _("Ctrl")).replace("Shift", _("Shift"));
 }
 
 export function iconButton(name: string, label: string, click: () => void, keys = ""): HTMLButtonElement {

@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.base import clock, ids
 from masthead.base.errors import Invalid
+from masthead.base.languages.formats import listed
 from masthead.base.languages.words import counted, words
 from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.engine.records.collection import Record
@@ -202,7 +203,7 @@ def _about_headers(names: Sequence[str]) -> str:
         "%(names)s is set. Lines that you write here replace all of them.",
         "%(names)s are set. Lines that you write here replace all of them.",
         len(names),
-        names=", ".join(names),
+        names=listed(names),
     )
 
 
