@@ -89,6 +89,6 @@ def as_one(sites: list[Site]) -> Ledger:
         for site in sites:
             part = getattr(site.ledger, each.name)
             sum_ = getattr(whole, each.name)
-            joined = sum_ | part if isinstance(part, set) else sum_ + part
+            joined = sum_ | part if type(part) in (dict, set) else sum_ + part
             setattr(whole, each.name, joined)
     return whole
