@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from lxml import html
+from tests.tiers import representatives
 from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
@@ -35,6 +38,50 @@ async def test_a_text_has_its_language_and_its_translations(tenant: TenantWorld)
             answer = await api.patch(f"{path}/{made['id']}", json=wrong)
             assert answer.status_code == 422, wrong
             assert set(answer.json()["error"]["details"]) == set(wrong)
+
+
+HOSTILE = (
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java\tscript:alert(1)",
+    " javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "//evil.example/posts/turm",
+    "/\\evil.example",
+    "http:evil.example",
+    "https:///evil.example",
+    "https://[evil",
+    'https://a.example/"onclick="alert(1)',
+    "https://a.example/<script>",
+    "https://a.example/\nSet-Cookie: a=b",
+    "posts/turm",
+    "",
+)
+
+
+@pytest.mark.parametrize("url", representatives(HOSTILE))
+async def test_a_translation_is_a_web_address(tenant: TenantWorld, url: str) -> None:
+    api = await key_client(tenant, *SCOPES)
+    given = {"title": "Phare", "translations": [{"language": "de", "url": url}]}
+    for path in ("/api/v1/posts", "/api/v1/pages"):
+        assert (await api.post(path, json=given)).status_code == 422
+    owner = await tenant.owner()
+    made = await owner.api.post("/api/collections/posts/records", json=given)
+    assert made.status_code == 400
+
+
+async def test_a_translation_breaks_out_of_no_attribute(tenant: TenantWorld) -> None:
+    await tenant.settings(languages=["de"])
+    address = "https://a.example/'onclick='alert(1)&amp;quot;>x`"[:-4]
+    link = {"language": "de", "url": address}
+    post = await tenant.published(title="Phare", translations=[link])
+    page = (await tenant.guest.get(f"/posts/{post['slug']}")).text
+    tree = html.fromstring(page)
+    found = tree.xpath("//*[@hreflang='de']")
+    assert {each.get("href") for each in found} >= {address}
+    assert not tree.xpath("//*[@onclick]")
 
 
 TITLES = {

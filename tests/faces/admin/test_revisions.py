@@ -6,6 +6,7 @@ import re
 from html import unescape
 from typing import Any
 
+import pytest
 from tests.faces.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld, World
 
@@ -172,11 +173,12 @@ async def test_what_was_saved_meanwhile_is_not_replaced_unseen(
     assert (await browser.post(state, hidden_in(answer.text))).status_code == 303
 
 
+@pytest.mark.parametrize("role", ["author", "contributor"])
 async def test_states_are_for_those_who_may_edit_the_text(
-    app: World, tenant: TenantWorld, other_tenant: TenantWorld
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld, role: str
 ) -> None:
     owner, _ = await staff(tenant, "owner")
-    author, account = await staff(tenant, "author")
+    author, account = await staff(tenant, role)
     stranger, _ = await staff(other_tenant, "owner")
     post = await rewritten(app, tenant)
     own = await rewritten(app, tenant, authors=[account.id])
@@ -192,8 +194,28 @@ async def test_states_are_for_those_who_may_edit_the_text(
         assert (await browser.get(forged)).status_code == 404
         assert (await browser.post(forged, {"version": "2.0"})).status_code == 404
     assert (await stored(tenant, post))["title"] == "Fog signals"
+    # Nor is it compared with an own one.
+    compared = f"{own_state}?with={state.rpartition('/')[2]}"
+    assert (await author.get(compared)).status_code == 404
     answer = await author.post(own_state, hidden_in((await author.get(own_state)).text))
     assert answer.status_code == 303
+
+
+async def test_a_contributor_takes_nothing_that_is_live_back_to_a_state(
+    app: World, tenant: TenantWorld
+) -> None:
+    contributor, account = await staff(tenant, "contributor")
+    post = await rewritten(app, tenant, authors=[account.id])
+    [state] = await states(contributor, f"/admin/posts/{post['id']}/revisions")
+    await tenant.update("posts", post["id"], {"status": "published"})
+    before = await stored(tenant, post)
+    assert "Restore this revision" not in (await contributor.get(state)).text
+    owner, _ = await staff(tenant, "owner")
+    page = (await owner.get(state)).text
+    assert "Restore this revision" in page
+    answer = await contributor.post(state, {"version": hidden_in(page)["version"]})
+    assert answer.status_code == 403, answer.text
+    assert await stored(tenant, post) == before
 
 
 async def test_a_text_that_is_too_long_is_said_to_be(app: World, tenant: TenantWorld) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 from tests.world import TenantWorld, World, records_of
@@ -122,6 +124,32 @@ async def test_a_summary_never_begins_a_gated_text(tenant: TenantWorld) -> None:
     await tenant.published(title="closed", visibility="paid", content_html=f"<p>{GATED}</p>")
     for path in ("/", "/archive", "/posts/closed", "/feed.xml", "/feed.json"):
         assert GATED not in (await tenant.guest.get(path)).text
+
+
+async def test_what_other_sites_show_of_a_post_depends_on_its_open_parts_only(
+    tenant: TenantWorld,
+) -> None:
+    """The share picture, whose address names all that is drawn, the head of its page, oEmbed: the
+    same for two texts that differ behind the wall, and without a word of either."""
+
+    async def shown() -> tuple[list[str], str, bytes]:
+        page = (await tenant.guest.get("/posts/closed")).text
+        head = page.partition("</head>")[0]
+        [address] = re.findall(r'property="og:image" content="[^"]*(/share/[^"]+)"', head)
+        embedded = await tenant.guest.get(f"/oembed?url=http://{tenant.host}/posts/closed")
+        picture = await tenant.guest.get(address)
+        assert picture.headers["content-type"] == "image/png"
+        assert GATED not in page + embedded.text
+        said = re.findall(r'<meta (?:property|name)="(?:og|twitter|description)[^>]*>', head)
+        return [*said, address], embedded.text, picture.content
+
+    html = f'<p>{TEASER}</p><hr class="paywall"><p>{GATED} {{}}</p>'
+    post = await tenant.published(
+        title="closed", visibility="paid", content_html=html.format("one")
+    )
+    first = await shown()
+    await tenant.update("posts", post["id"], {"content_html": html.format("two, and longer")})
+    assert await shown() == first
 
 
 async def test_a_member_who_pays_reads_at_once_and_until_it_ends(tenant: TenantWorld) -> None:

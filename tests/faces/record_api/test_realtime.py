@@ -473,8 +473,18 @@ async def test_a_request_that_a_newer_root_secret_sealed_holds_nothing_up(
         assert await asked == ""
 
 
+@pytest.mark.parametrize(
+    "hides",
+    [
+        {"status": "draft"},
+        {"visibility": "members"},
+        {"visibility": "paid"},
+        {"email_only": True},
+    ],
+    ids=lambda each: next(iter(each.values())),
+)
 async def test_a_filter_tells_nothing_of_what_a_record_has_become(
-    url: str, tenant: TenantWorld
+    url: str, tenant: TenantWorld, hides: dict[str, object]
 ) -> None:
     post = await tenant.published(title="Out", content_html="<p>Open words</p>")
     async with listening(url, tenant.host) as guest:
@@ -482,10 +492,11 @@ async def test_a_filter_tells_nothing_of_what_a_record_has_become(
             options("posts/*", filter="content_html ~ 'needle'"),
             options("posts/*", filter="title = 'Out'"),
         )
-        hidden = {"status": "draft", "content_html": "<p>A needle</p>"}
+        hidden = {**hides, "content_html": "<p>A needle</p>"}
         await tenant.update("posts", post["id"], hidden)
         gone = await guest.next()
         assert (gone.action, "title" in gone.name) == ("delete", True)
+        assert "needle" not in str(gone.record)
         await guest.nothing_more()
 
 
