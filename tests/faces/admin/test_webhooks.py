@@ -618,7 +618,7 @@ class TestChoice:
         made = await browser.post(f"{ADDRESS}/new", given)
         page = f"{ADDRESS}/{given['id']}"
         text = unescape((await browser.get(page)).text)
-        assert "X-Key, X-Route are set." in text
+        assert "X-Key and X-Route are set." in text
         assert "data.title ~ 'light'" in text
         assert "7f3k" not in made.text + text
         await hooks.tenant.post(title="The lighthouse")
