@@ -43,7 +43,7 @@ NEVER = {
         "deleted_at",
     ),
 }
-"""What none of these forms asks for."""
+"""Fields that none of these forms asks for."""
 
 
 async def settings_of(tenant: TenantWorld) -> Record:
