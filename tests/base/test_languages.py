@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime
+from time import process_time
 
 import pytest
 from jinja2 import Environment
 
-from masthead.base.languages.formats import listed, separator, shown_date
+from masthead.base.languages.formats import listed, number_text, separator, shown_date
 from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.moments import Day
-from masthead.base.languages.retelling import retold
+from masthead.base.languages.retelling import LONGEST, retold
 from masthead.base.languages.translators import (
     accepted_language,
+    admin_messages,
     admin_translator,
     catalog_language,
     direction_of,
@@ -65,6 +67,14 @@ def test_a_browser_names_the_languages_that_it_wants(header: str, language: str)
             "no. Ahoy!",
         ),
         ("The old address /a leads to /b. already.", "Die alte Adresse /a führt schon zu /b.."),
+        # The words of another message, "cut to … characters", are a part of it.
+        (
+            "A comment was cut to 1,500 characters.",
+            "Ein Kommentar wurde auf 1.500 Zeichen gekürzt.",
+        ),
+        ("The file %(x)s can't be read.", "Die Datei %(x)s lässt sich nicht lesen."),
+        ("The file  can't be read", "The file  can't be read"),
+        ("The export has more than posts.", "The export has more than posts."),
         ("Name: ahoy", "Name: ahoy"),
         ("%(number)s", "%(number)s"),
         ("100% of %s", "100% of %s"),
@@ -77,6 +87,47 @@ def test_english_that_was_stored_is_told_in_the_language_of_its_reader(
     assert retold(stored) == stored
     with speaking(admin_translator("de")):
         assert retold(stored) == german
+
+
+HOSTILE = (
+    *("A. ", "Ab. ", ": ", "Name: ", "Not saved: ", "word ", "%(field)s: "),
+    *("The old address ", " leads to ", "The export has more than 1 posts", "x", "\0", "(a"),
+)
+
+
+@pytest.mark.parametrize("size", [LONGEST, 100_000])
+@pytest.mark.parametrize("part", HOSTILE)
+def test_text_that_a_stranger_chose_is_looked_up_at_once(part: str, size: int) -> None:
+    stored = (part * size)[:size]
+    retold_at_once = [stored, f"Not saved: {stored}"[:size], f"{stored} posts."[-size:]]
+    with speaking(admin_translator("de")):
+        retold("The catalog is read before: this time counts the text alone.")
+        started = process_time()
+        for text in retold_at_once:
+            retold(text)
+    assert process_time() - started < 1
+
+
+def test_a_row_of_a_report_is_told_in_milliseconds() -> None:
+    with speaking(admin_translator("de")):
+        retold("The catalog is read before: this time counts the rows alone.")
+        started = process_time()
+        for row in range(500):
+            own = f"Row {row}: somebody’s own words. And more."
+            assert retold(own) == own
+            german = f"Der Export enthält mehr als {number_text(row, 'de')} Beiträge."
+            assert retold(f"The export has more than {row:,} posts.") == german
+    assert process_time() - started < 2
+
+
+def test_no_list_of_messages_is_made_where_no_text_was_stored() -> None:
+    admin_messages.cache_clear()
+    retold("The export has more than 5 posts.")
+    with speaking(admin_translator("de")):
+        assert retold("") == ""
+        assert admin_messages.cache_info().misses == 0
+        assert retold("Ahoy, sailor!") == "Ahoy, sailor!"
+        assert admin_messages.cache_info().misses == 1
 
 
 def test_a_latin_name_stands_by_itself_in_a_text_from_right_to_left() -> None:

@@ -119,10 +119,13 @@ def admin_translator(language: str) -> Translator:
 @cache
 def admin_messages(language: str) -> frozenset[str]:
     """The keys of both catalogs, without those of plurals and those with a context."""
-    # The standard library looks them up in it, and has no other way to list them.
-    catalogs = [vars(_catalog(language, name))["_catalog"] for name in (ADMIN, SITE)]
-    keys = [key for catalog in catalogs for key in catalog if isinstance(key, str)]
-    return frozenset(key for key in keys if key and "\x04" not in key)
+    # Babel lists them; the translations of the standard library only look them up.
+    from babel.messages.mofile import read_mo
+
+    catalogs = [read_mo(BytesIO(_compiled(language, name))) for name in (ADMIN, SITE)]
+    found = (message for catalog in catalogs for message in catalog)
+    keys = (message.id for message in found if message.context is None)
+    return frozenset(key for key in keys if key and isinstance(key, str))
 
 
 def catalog_language(tag: str) -> str:
@@ -159,15 +162,18 @@ def _catalog(language: str, name: str) -> GNUTranslations:
     # Imported here: a service whose sites are English never needs it.
     from gettext import GNUTranslations
 
+    return GNUTranslations(BytesIO(_compiled(language, name)))
+
+
+def _compiled(language: str, name: str) -> bytes:
     compiled = CATALOGS / language / f"{name}.mo"
     source = compiled.with_suffix(".po")
     # Packages have compiled catalogs only. In the repository, one may be older than its source.
     if not source.exists() or (
         compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime
     ):
-        with compiled.open("rb") as file:
-            return GNUTranslations(file)
-    return GNUTranslations(BytesIO(compile_catalog(source)))
+        return compiled.read_bytes()
+    return compile_catalog(source)
 
 
 def compile_catalog(source: Path) -> bytes:

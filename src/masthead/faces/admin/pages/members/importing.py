@@ -145,9 +145,11 @@ async def discard(request: AdminRequest, import_id: str) -> Answer:
 
 async def download_errors(request: AdminRequest, import_id: str) -> Answer:
     problems = _problems(await find_import(request.records, request.caller, import_id))
+    # Outside of the request nobody speaks a language.
+    lines = [("row", "problem"), *((str(row), retold(why)) for row, why in problems)]
 
     async def chunks() -> AsyncIterator[bytes]:
-        yield csv_lines([("row", "problem"), *((str(row), why) for row, why in problems)])
+        yield csv_lines(lines)
 
     return Download(chunks(), "members-errors.csv", "text/csv; charset=utf-8")
 
@@ -264,7 +266,7 @@ def _report(request: AdminRequest, run: Record) -> dict[str, Any]:
             (words("Without change"), run["unchanged"]),
             (words("With errors"), run["refused"]),
         ],
-        "problems": problems[:SHOWN_PROBLEMS],
+        "problems": [(row, retold(why)) for row, why in problems[:SHOWN_PROBLEMS]],
         "problem_count": len(problems),
         "max_problems": MAX_PROBLEMS,
         "url": f"{ADDRESS}/{run['id']}",
@@ -274,5 +276,4 @@ def _report(request: AdminRequest, run: Record) -> dict[str, Any]:
 
 
 def _problems(run: Record) -> list[tuple[int, str]]:
-    stored = msgspec.convert(run["problems"] or [], list[tuple[int, str]])
-    return [(row, retold(reason)) for row, reason in stored]
+    return msgspec.convert(run["problems"] or [], list[tuple[int, str]])
