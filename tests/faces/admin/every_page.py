@@ -97,6 +97,9 @@ class Sample:
     """`demo` has content, `empty` has none, at `regatta` work goes on, `strict` requires a second
     factor; `` is the service's own host."""
     act: Act | None = None
+    language: str = "en-US"
+    """The browser's. German words are the longest: a page with lines of fixed width has a sample
+    of its own in German."""
     status: int = 200
     is_page: bool = True
     """Not a part of a page, a page of the reader's site, a file, or an answer to a script."""
@@ -213,6 +216,7 @@ SAMPLES = (
     Sample("home", "/admin"),
     Sample("statistics", "/admin/statistics"),
     Sample("statistics-year", "/admin/statistics?days=365", who="editor"),
+    Sample("statistics-year-german", "/admin/statistics?days=365", who="editor", language="de-DE"),
     Sample("statistics-empty", "/admin/statistics", site="empty"),
     Sample("post-statistics", "/admin/posts/{posts}/statistics"),
     Sample("home-empty", "/admin", site="empty"),
@@ -232,6 +236,7 @@ SAMPLES = (
     Sample("app-refused", "/admin/account/app", act=fill(("#code", "1"), press="Add the app")),
     Sample("app-added", "/admin/account/app", site="empty", act=scan_app),
     Sample("passkey-new", "/admin/account/passkeys"),
+    Sample("passkey-new-german", "/admin/account/passkeys", language="de-DE"),
     Sample("passkey-remove", "/admin/account/passkeys/{passkeys}/remove", who="guarded"),
     Sample("app-remove", "/admin/account/app/remove", who="guarded"),
     Sample(
@@ -287,6 +292,7 @@ SAMPLES = (
     Sample("media-beside", "/admin/media?item={media}"),
     Sample("media-author", "/admin/media?item={media}", who="author"),
     Sample("media-refused", "/admin/media", act=upload_broken_drawing),
+    Sample("media-refused-german", "/admin/media", act=upload_broken_drawing, language="de-DE"),
     Sample("media-choose", "/admin/posts/{posts-html}", act=choose_picture),
     Sample("media-choices-part", "/admin/media/choose", is_page=False),
     Sample("media-item", "/admin/media/{media}"),
@@ -354,6 +360,7 @@ SAMPLES = (
     Sample("mailings", "/admin/mailings"),
     Sample("mailings-empty", "/admin/mailings", site="empty"),
     Sample("mailing", "/admin/mailings/{mailings}"),
+    Sample("mailing-german", "/admin/mailings/{mailings}", language="de-DE"),
     Sample("mailing-sending", "/admin/mailings/{mailings-sending}"),
     Sample("mailing-again", "/admin/mailings/{mailings}/again"),
     Sample("mailing-cancel", "/admin/mailings/{mailings}/cancel"),
@@ -680,18 +687,18 @@ FRAME = ("header.side", "nav.bottom")
 
 @dataclass
 class Windows:
-    """One page for each account and site, so that a sample costs no window of its own."""
+    """One page for each account, site and language, so that a sample costs no window of its own."""
 
     pages: EveryPage
     browser: Browser
-    open: dict[tuple[str, str], Page] = field(default_factory=dict)
+    open: dict[tuple[str, str, str], Page] = field(default_factory=dict)
     size: ViewportSize = field(default_factory=lambda: {"width": 1280, "height": 800})
     framed: set[tuple[str, str]] = field(default_factory=set)
     """The accounts and sites whose frame was looked at."""
 
     async def at(self, sample: Sample) -> Page:
         """The page that shows the sample."""
-        key = (sample.who, sample.site)
+        key = (sample.who, sample.site, sample.language)
         if key not in self.open:
             self.open[key] = await self._opened(sample)
         page = self.open[key]
@@ -717,7 +724,7 @@ class Windows:
 
     async def _opened(self, sample: Sample) -> Page:
         # Without motion, a colour is what it is as soon as the theme changes.
-        context = await self.browser.new_context(reduced_motion="reduce")
+        context = await self.browser.new_context(reduced_motion="reduce", locale=sample.language)
         account = self.pages.account(sample)
         if account:
             origin = self.pages.origins[sample.site]

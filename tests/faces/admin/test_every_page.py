@@ -40,6 +40,7 @@ def client(pages: EveryPage, sample: Sample) -> httpx.AsyncClient:
     """In this process, signed in as the one who looks at the sample."""
     host = pages.origins[sample.site].removeprefix("http://")
     opened = pages.world.client(host)
+    opened.headers["accept-language"] = sample.language
     if account := pages.account(sample):
         opened.cookies.set("pb_auth", account.token)
     return opened
