@@ -246,6 +246,9 @@ SAMPLES = (
         act=fill(("#code", "1"), press="Remove the app"),
     ),
     Sample("recovery-codes", "/admin/account/recovery-codes", who="guarded"),
+    Sample(
+        "recovery-codes-german", "/admin/account/recovery-codes", who="guarded", language="de-DE"
+    ),
     Sample("confirm", "/admin/account/confirm", status=403),
     Sample("confirm-guarded", "/admin/account/confirm", who="guarded", status=403),
     Sample("factor-needed", "/admin/posts", site="strict", status=403),
@@ -305,6 +308,7 @@ SAMPLES = (
     Sample("members-editor", "/admin/members", who="editor"),
     Sample("members-csv", "/admin/members/members.csv", is_page=False),
     Sample("member-new", "/admin/members/new"),
+    Sample("member-new-german", "/admin/members/new", language="de-DE"),
     Sample(
         "member-new-refused",
         "/admin/members/new",
