@@ -39,14 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores: a process waits a seventh of its time for databases and others."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than cores: a process waits a quarter of its time for databases, browsers and
+    others."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
-    # An example that takes 200 ms on a busy machine is no failure.
-    settings.register_profile("masthead", deadline=None)
+    # An example that takes 200 ms on a busy machine is no failure. `make fuzz` tries many more.
+    settings.register_profile("masthead", deadline=None, max_examples=40)
     settings.load_profile("masthead")
     tiers.configure(config)
     if config.getoption("--tier") == "test":
@@ -83,6 +84,8 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # As a server does: hardly any object of a request is garbage.
+        gc.set_threshold(10_000, 20, 20)
         gc.enable()
 
 
