@@ -7,6 +7,7 @@ if they are the same.
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable
 from typing import Any
 
 from redis.asyncio import Redis
@@ -52,15 +53,27 @@ class RedisLimitStore(BatchedStore):
         # The braces keep the keys of a tenant on one node of a cluster.
         names = [f"masthead:limits:{{{tenant_id}}}:{each}" for each in subjects]
         deadline = time.monotonic() + TIMEOUT_SECONDS
-        try:
-            while time.monotonic() < deadline:
-                found: list[Any] = await self._redis.mget(names)
-                before: list[bytes] = [state or b"" for state in found]
-                after, results = change(before)
-                if list(after) == before:
-                    return results
-                if await self._exchange(keys=names, args=[*before, *after, EXPIRE_SECONDS]):
-                    return results
-        except (RedisError, OSError) as error:
-            raise Unavailable from error
+        while time.monotonic() < deadline:
+            before = await self._states(names)
+            after, results = change(before)
+            if list(after) == before:
+                return results
+            values = [*before, *after, EXPIRE_SECONDS]
+            if await _answer(self._exchange(keys=names, args=values)) == 1:
+                return results
         raise Unavailable
+
+    async def _states(self, names: list[str]) -> list[bytes]:
+        found = await _answer(self._redis.mget(names))
+        is_list = isinstance(found, list) and len(found) == len(names)
+        if not is_list or not all(each is None or isinstance(each, bytes) for each in found):
+            raise Unavailable
+        return [each or b"" for each in found]
+
+
+async def _answer(call: Awaitable[Any]) -> Any:
+    try:
+        return await call
+    except (RedisError, OSError, ValueError) as error:
+        # A ValueError is about what came: no number of bytes, for example.
+        raise Unavailable from error
