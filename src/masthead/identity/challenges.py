@@ -16,13 +16,14 @@ from masthead.base.clock import Clock
 from masthead.base.config.keyring import KeyRing
 from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import staff_words
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
 
 SEALED = Sealed("passkey challenge", timedelta(minutes=10), bytes)
 
 
 class StaleChallenge(BadRequest):
-    message = "The page was open for too long, or it was used already. Try again."
+    message = staff_words("The page was open for too long, or it was used already. Try again.")
 
 
 class Challenge(msgspec.Struct, frozen=True):

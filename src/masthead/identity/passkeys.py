@@ -17,6 +17,7 @@ import msgspec
 from masthead.base import ids
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 
 MAX_PASSKEYS = 20
@@ -28,7 +29,9 @@ TIMEOUT_MS = 5 * 60 * 1000
 class PasskeyRefused(BadRequest):
     """The same for every reason, of which the log has more."""
 
-    message = "That passkey was not accepted here. Try again, or use another way to sign in."
+    message = staff_words(
+        "That passkey was not accepted here. Try again, or use another way to sign in."
+    )
 
 
 class Passkey(msgspec.Struct, frozen=True):

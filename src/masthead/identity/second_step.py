@@ -16,6 +16,7 @@ from masthead.base.caller import system
 from masthead.base.config.keyring import DecryptionError
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.identity.account_callers import account_key
@@ -30,13 +31,15 @@ CODES = f"{superusers.name} codes"
 
 
 class TicketExpired(BadRequest):
-    message = "The sign-in has taken too long. Begin again with the password."
+    message = staff_words("The sign-in has taken too long. Begin again with the password.")
 
 
 class WrongCode(BadRequest):
     """Also for a code that was used before."""
 
-    message = "That code is wrong, or it was used already. Type the code that the app shows now."
+    message = staff_words(
+        "That code is wrong, or it was used already. Type the code that the app shows now."
+    )
 
 
 class SecondSteps(msgspec.Struct, frozen=True):

@@ -58,7 +58,7 @@ class RedisLimitStore(BatchedStore):
             after, results = change(before)
             if list(after) == before:
                 return results
-            values = [*before, *after, EXPIRE_SECONDS]
+            values: list[bytes | int] = [*before, *after, EXPIRE_SECONDS]
             if await _answer(self._exchange(keys=names, args=values)) == 1:
                 return results
         raise Unavailable
