@@ -8,10 +8,11 @@ import itertools
 import os
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _TEMPLATE = "masthead_template"
 _numbers = itertools.count(1)
 
+_STARTS = 30
 _NOT_DURABLE = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -97,6 +99,15 @@ def start_postgres_server(*, durable: bool) -> PostgresServer:
             config.writelines(f"{name} = {value}\n" for name, value in _NOT_DURABLE.items())
     server.start()
     return server
+
+
+def start_again(server: PostgresServer) -> None:
+    """The package waits for ten seconds, in which a busy machine may not recover a database."""
+    for _ in range(_STARTS):
+        with suppress(subprocess.TimeoutExpired):
+            server.ensure_postgres_running()
+            return
+    raise AssertionError(server.log.read_text())
 
 
 def do_not_wait_for_disk(database: Database) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
-from tests.databases import fresh_url, run_apart, start_postgres_server
+from tests.databases import fresh_url, run_apart, start_again, start_postgres_server
 from tests.durability.facts import check
 from tests.durability.load import Load
 from tests.durability.servers import environment, new_sites, ready, servers
@@ -69,7 +69,7 @@ async def test_killing_postgresql_under_the_service(tmp_path: Path, seed: int) -
                 await load.run(client, WRITERS, until=rng.randint(1, MOST_CHANGES))
                 kill_all(postgres)
                 await load.end()
-                postgres.start()
+                start_again(postgres)
                 check(url, load)
             # The same process continues.
             await ready(client)

