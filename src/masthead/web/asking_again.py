@@ -11,6 +11,7 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base.errors import BadRequest, Forbidden, MastheadError
+from masthead.base.languages.words import staff_words
 from masthead.identity.accounts import Accounts
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.passkey_sign_ins import PasskeySignIns
@@ -84,4 +85,4 @@ class Proofs(msgspec.Struct, frozen=True):
         elif not await self.accounts.verify_password(
             superusers, caller, form.get(AGAIN_PASSWORD, ""), request.address
         ):
-            raise BadRequest("That is not your password.")
+            raise BadRequest(staff_words("That is not your password."))

@@ -16,6 +16,7 @@ import msgspec
 
 from masthead.base.caller import Caller
 from masthead.base.errors import BadRequest, Conflict, NotFound
+from masthead.base.languages.words import staff_words
 from masthead.content.texts.content import JSON, html_of
 from masthead.content.texts.kinds import TextKind
 from masthead.content.texts.publication import DRAFT, PUBLISHED
@@ -275,7 +276,9 @@ async def change_draft(
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
-            raise BadRequest("Nothing has changed: the post is published, and no longer a draft.")
+            raise BadRequest(
+                staff_words("Nothing has changed: the post is published, and no longer a draft.")
+            )
         changes = {**await _with_slug(unit, opened, given or {}), **state}
         return await _merge(unit, caller, opened, changes)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden
+from masthead.base.languages.words import staff_words
 from masthead.content.texts.alt_texts import alt_jobs
 from masthead.content.texts.content import (
     CLEAN_FIELDS,
@@ -119,7 +120,7 @@ def _own_authors(save: Save) -> Mapping[str, Any]:
     own = [save.caller.id] if save.old is None else save.old["authors"]
     is_omitted = save.old is None and not save.new["authors"]
     if save.new["authors"] != own and not is_omitted:
-        raise Forbidden("Only an editor or an owner can change the authors of a post.")
+        raise Forbidden(staff_words("Only an editor or an owner can change the authors of a post."))
     return {"authors": own}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import staff_words
 from masthead.storage.file_chunks import write_chunks
 from masthead.storage.objects import ObjectStore
 
@@ -21,7 +22,7 @@ async def fetch_into(file: BinaryIO, objects: ObjectStore, key: str) -> None:
     try:
         stored = await objects.get(key)
     except NotFound as error:
-        raise NotFound("The uploaded file is gone. Upload it again.") from error
+        raise NotFound(staff_words("The uploaded file is gone. Upload it again.")) from error
     await write_chunks(stored.chunks, file)
 
 
