@@ -17,16 +17,18 @@ from tests.log_lines import capture_logs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.base.caller import system
-from masthead.base.errors import AnswerTooLarge, MastheadError
+from masthead.base.errors import AnswerTooLarge, MastheadError, Unavailable
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.versions import TenantVersions
 from masthead.identity.limits.batches import BatchedStore
 from masthead.identity.limits.store_sqlite import SqliteLimitStore
 from masthead.outside.outbound.lookup import SystemLookup
 from masthead.storage.cancelling import complete
 from masthead.storage.database import EVERY_TENANT, RowsTooLarge, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore
+from masthead.storage.postgres.database import open_postgres
 
 TENANT = TenantId("t" * 15)
 MULTIPART = {"content-type": "multipart/form-data; boundary=x"}
@@ -89,6 +91,16 @@ async def test_a_batch_of_counters_whose_store_fails() -> None:
     async with no_cycles_of(Broken):
         await asyncio.gather(count(), count(), count())
         await batches.close()
+
+
+async def test_a_shared_read_that_fails(tmp_path: Path) -> None:
+    async with no_cycles_of(Unavailable):
+        database = await open_postgres(f"postgresql:///nothing?host={tmp_path}")
+        versions = TenantVersions(database)
+        failed = await asyncio.gather(*(versions.of("a") for _ in range(2)), return_exceptions=True)
+        assert len(failed) == 2
+        del failed
+        await database.close()
 
 
 async def test_an_interrupted_upload() -> None:

@@ -52,21 +52,23 @@ class AnswerCache:
         self._answers: ByteCache[CacheKey, CachedAnswer] = ByteCache(counts)
         self._counts = counts
 
-    async def get(self, key: CacheKey) -> CachedAnswer | None:
-        answer = await self.find(key)
+    def get(self, key: CacheKey, version: int) -> CachedAnswer | None:
+        """Finds the answer of this version, which the caller has read: one read serves the search
+        and, if nothing is found, the new entry."""
+        answer = self.find(key, version)
         if answer is None:
             self._counts.misses += 1
         else:
             self._counts.hits += 1
         return answer
 
-    async def find(self, key: CacheKey) -> CachedAnswer | None:
+    def find(self, key: CacheKey, version: int) -> CachedAnswer | None:
         """Like `get`, without a count."""
         answer = self._answers.get(key)
         if answer is None:
             return None
         is_over = bool(answer.until) and clock.to_text(self._clock()) >= answer.until
-        if is_over or await self.version(key[0]) != answer.version:
+        if is_over or version != answer.version:
             self._answers.remove(key)
             return None
         return answer

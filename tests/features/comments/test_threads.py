@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 from lxml import html
+from tests.counting import CountingDatabase
 from tests.features.comments.readers import Browser, nested, number, shown
 from tests.world import TenantWorld, World
 
@@ -16,7 +17,7 @@ from masthead.base.caller import system
 from masthead.engine.records.engine import Records
 from masthead.faces.reader.discussion import ANSWERS_A_PAGE, LEVELS, THREADS_A_PAGE
 from masthead.service.schema import registry, tables
-from masthead.storage.database import Database, Row
+from masthead.storage.database import Database
 
 
 @pytest.fixture
@@ -148,21 +149,6 @@ async def test_an_address_that_names_no_thread_shows_the_discussion(
         assert shown(page) == ["Number 0", "Number 0"], thread
     for query in ("?before=", "?before=_", "?before=x_y", f"?thread={first}&after=%27_{first}"):
         await browser.page(query)
-
-
-class CountingDatabase:
-    """The database, with a count of its reads."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.reads = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._database, name)
-
-    async def fetch(self, *given: Any, **more: Any) -> list[Row]:
-        self.reads += 1
-        return await self._database.fetch(*given, **more)
 
 
 def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:

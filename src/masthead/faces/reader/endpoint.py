@@ -229,10 +229,10 @@ class SitePages:
         read = read_query(request.query_string, query)
         asked = urlencode(read).encode() if read else b""
         key = (tenant.id, f"site{mark_of(reader)} {variant} {request.path}", asked)
-        cached = await self._cache.get(key)
+        version = await self._cache.version(tenant.id)
+        cached = self._cache.get(key, version)
         if cached is not None:
             return self._whole(request, 200, cached, visit)
-        version = await self._cache.version(tenant.id)
         site_request = await open_request(self.services, tenant, reader, request, query=read)
         with speaking(translator_of(site_request.language)):
             result = await _result(site_request, make)

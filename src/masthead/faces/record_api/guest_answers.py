@@ -25,11 +25,12 @@ async def answer_from_cache(read: Handler, call: Call) -> Answer | Stream:
         return await read(call)
     cache, request = call.store.guest_answers, call.request
     key = (tenant_id, request.path, request.query_string)
-    cached = await cache.get(key)
+    # Before the read, as the moment below: what changes or becomes due meanwhile ends the entry.
+    version = await cache.version(tenant_id)
+    cached = cache.get(key, version)
     if cached is not None:
         return Answer(200, cached.body, [JSON, PRIVATE])
-    # Both before the read: what changes or becomes due meanwhile ends the entry.
-    version, now = await cache.version(tenant_id), call.records.clock()
+    now = call.records.clock()
     answer = await read(call)
     if call.is_repeatable and isinstance(answer, Answer):
         until = await _unchanged_until(call, version, now)
@@ -43,7 +44,7 @@ async def _unchanged_until(call: Call, version: int, now: datetime) -> str | Non
     tenant_id, collection = call.caller.tenant_id, call.collection()
     assert tenant_id is not None
     cache, key = call.store.guest_answers, (tenant_id, collection.name, b"")
-    known = await cache.find(key)
+    known = cache.find(key, version)
     if known is not None:
         return known.until
     until = await call.records.unchanged_until(call.caller, collection, now)

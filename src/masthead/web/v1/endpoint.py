@@ -53,9 +53,9 @@ class V1Answers:
         is_fuller = route.view is not None and route.view.fuller_scope in key.scopes
         path = f"{scope['path']}+" if is_fuller else scope["path"]
         cache_key = (key.tenant.id, path, scope["query_string"])
-        cached = await self._cache.get(cache_key)
+        version = await self._cache.version(key.tenant.id)
+        cached = self._cache.get(cache_key, version)
         if cached is None:
-            version = await self._cache.version(key.tenant.id)
             call, ignored = self._call(route, request)
             name_ignored(request, ignored)
             body, tag, links = await self._answer(route, call, version)
