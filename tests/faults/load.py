@@ -370,6 +370,7 @@ async def send_newsletters(client: httpx.AsyncClient, load: Load) -> None:
 async def export_members(client: httpx.AsyncClient, load: Load) -> None:
     await asyncio.sleep(0.1)
     body = {"type": "member", "member_id": load.rng.choice(load.site.members)}
+    await load.signed_in()
     headers = {"Authorization": load.site.owner}
     # 403: by the clock, which settling moves too, the sign-in is too old.
     age = load.site.clock() - load.began

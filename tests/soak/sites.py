@@ -40,7 +40,8 @@ class Site(Load):
         if self._signed_in_at is None or now - self._signed_in_at > SESSION:
             body = {"identity": self.site.owner_email, "password": PASSWORD}
             answer = await self.call(self._browser, "POST", SIGN_IN, (200,), json=body)
-            self._browser.cookies.set("pb_auth", answer.json()["token"])
+            self.site.owner = answer.json()["token"]
+            self._browser.cookies.set("pb_auth", self.site.owner)
             self._signed_in_at = now
         return self._browser
 

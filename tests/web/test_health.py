@@ -135,7 +135,7 @@ async def test_postgresql_stops_and_comes_back(
             }
         await check_faces(on_postgres, tenant)
         postgres.start()
-        await check_healthy(on_postgres)
+        await becomes_healthy(on_postgres)
         answer = await on_postgres.client(tenant.host).get(posts)
         assert answer.json()["totalItems"] == 1
 
