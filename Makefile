@@ -175,6 +175,11 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-test.lock
 	touch $@
 
+# pytest compiles the tests when it first reads them: here once, instead of in each of its processes.
+$(VENV)/.compiled-tests: $(VENV)/.installed-test
+	-$(BIN)/pytest --collect-only -q > /dev/null
+	touch $@
+
 # Litestream's program stands apart: its package would bring a web framework along.
 $(LITESTREAM)/.installed: tests/service/backup/litestream.lock $(VENV)/.installed-test
 	rm -rf $(LITESTREAM)
