@@ -9,7 +9,7 @@ from time import process_time
 import pytest
 from jinja2 import Environment
 
-from masthead.base.languages.formats import listed, number_text, separator, shown_date
+from masthead.base.languages.formats import Numeral, listed, number_text, separator, shown_date
 from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.moments import Day
 from masthead.base.languages.retelling import LONGEST, retold
@@ -29,6 +29,8 @@ from masthead.engine.records.fields.base import FieldError
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.text import Email
 from masthead.faces.importers.report import Note, errors_file
+from masthead.faces.site_export.jobs import NO_ANSWER
+from masthead.features.mailings.queue import LOST
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,12 @@ def test_a_browser_names_the_languages_that_it_wants(header: str, language: str)
     ("stored", "german"),
     [
         ("invalid email address", "ungültige E‑Mail-Adresse"),
+        ("The receiver answered 503.", "Der Empfänger antwortete 503."),
+        (
+            "the mail server refused the address (550)",
+            "der Mailserver hat die Adresse abgelehnt (550)",
+        ),
+        ("550 5.1.1 No such user here", "550 5.1.1 No such user here"),
         (
             "The export has more than 100,000 posts.",
             "Der Export enthält mehr als 100.000 Beiträge.",
@@ -87,6 +95,29 @@ def test_english_that_was_stored_is_told_in_the_language_of_its_reader(
     assert retold(stored) == stored
     with speaking(admin_translator("de")):
         assert retold(stored) == german
+
+
+def test_an_email_retells_in_its_own_language_what_readers_see() -> None:
+    said = {}
+    for language in ("de", "fr", "ar", "el"):
+        with speaking(translator_of(language)):
+            said[language] = retold(NO_ANSWER)
+            # Only the staff's words in a language that the admin does not have.
+            assert retold(LOST) == LOST or language == "de"
+    assert said["de"] == (
+        "Die Datenbank oder der Dateispeicher hat nicht geantwortet. Versuchen Sie es in ein paar "
+        "Minuten noch einmal."
+    )
+    assert said["fr"].startswith("La base de données")
+    assert said["ar"] != NO_ANSWER
+    assert said["el"] == NO_ANSWER
+
+
+def test_a_number_among_words_is_written_where_they_are_shown() -> None:
+    said = words("The file has more than %(number)s bytes.", number=Numeral(200_000))
+    assert said == "The file has more than 200,000 bytes."
+    with speaking(admin_translator("de")):
+        assert str(said) == "Die Datei hat mehr als 200.000 Bytes."
 
 
 HOSTILE = (

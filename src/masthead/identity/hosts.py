@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base.errors import BadRequest, Problem
+from masthead.base.languages.words import staff_words
 
 # Names with a special meaning for visitors, browsers, mail servers or this service.
 # fmt: off
@@ -104,10 +105,12 @@ def check_slug(slug: str) -> Problem | None:
     if not _LABEL.match(slug) or slug.startswith("xn--"):
         return Problem(
             "validation_invalid_format",
-            "Must be 1 to 63 of a-z, 0-9 and hyphens, with no hyphen at either end.",
+            staff_words("Must be 1 to 63 of a-z, 0-9 and hyphens, with no hyphen at either end."),
         )
     if slug in RESERVED_SLUGS:
-        return Problem("validation_reserved", "This name is reserved. Choose another one.")
+        return Problem(
+            "validation_reserved", staff_words("This name is reserved. Choose another one.")
+        )
     return None
 
 

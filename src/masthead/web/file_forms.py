@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from masthead.base.config.settings import Settings
 from masthead.base.errors import TooLarge
+from masthead.base.languages.formats import Numeral
+from masthead.base.languages.words import staff_words
 from masthead.web.multipart import MAX_FIELD_BYTES, Form, read_form
 from masthead.web.policy import Body
 from masthead.web.request import Request
@@ -31,6 +33,9 @@ def _too_large_message(largest: int) -> Iterator[None]:
         yield
     except TooLarge as error:
         raise TooLarge(
-            f"The file is larger than the {largest // 1_000_000:,} MB allowed here. "
-            "Choose a smaller one, or ask the operator of this service to allow more."
+            staff_words(
+                "The file is larger than the %(size)s MB allowed here. Choose a smaller one, or "
+                "ask the operator of this service to allow more.",
+                size=Numeral(largest // 1_000_000),
+            )
         ) from error

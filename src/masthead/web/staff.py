@@ -9,6 +9,7 @@ import msgspec
 from masthead.base.caller import SITE_STAFF, Kind, guest, in_tenant
 from masthead.base.errors import BadRequest, Conflict, MastheadError
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.identity.accounts import (
@@ -232,20 +233,32 @@ def check_page_owner(request: Request, policy: Policy) -> None:
     site, _, account = made_for.partition("/")
     if not site or not account:
         raise BadRequest(
-            "The call lacks the site and the account of its page. Open the page again."
+            staff_words("The call lacks the site and the account of its page. Open the page again.")
         )
     assert request.caller is not None
     is_upload = policy.body is not None and policy.body.kind is BodyKind.FILES
     if account != request.caller.id:
-        raise Conflict(f"Another account is signed in now. {_SIGN_IN_AGAIN[is_upload]}")
-    raise Conflict(f"Another site is chosen now. {_CHOOSE_AGAIN[is_upload]}")
+        raise Conflict(_OTHER_ACCOUNT[is_upload])
+    raise Conflict(_OTHER_SITE[is_upload])
 
 
-_SIGN_IN_AGAIN = (
-    "The text stays on this device: sign in with the account that wrote it, and save again.",
-    "Nothing was uploaded: sign in with the account of this page, and try again.",
+_OTHER_ACCOUNT = (
+    staff_words(
+        "Another account is signed in now. The text stays on this device: sign in with the account "
+        "that wrote it, and save again."
+    ),
+    staff_words(
+        "Another account is signed in now. Nothing was uploaded: sign in with the account of this "
+        "page, and try again."
+    ),
 )
-_CHOOSE_AGAIN = (
-    "The text stays on this device: choose its site again, and save again.",
-    "Nothing was uploaded: choose the site of this page again, and try again.",
+_OTHER_SITE = (
+    staff_words(
+        "Another site is chosen now. The text stays on this device: choose its site again, and "
+        "save again."
+    ),
+    staff_words(
+        "Another site is chosen now. Nothing was uploaded: choose the site of this page again, and "
+        "try again."
+    ),
 )

@@ -484,6 +484,13 @@ class TestKilledWorker:
         assert (await exports(tenant))[0]["state"] == FAILED
         assert await stored_keys(tenant) == []
 
+    async def test_its_failure_is_told_in_the_language_of_the_account(
+        self, tenant: TenantWorld, export: Record
+    ) -> None:
+        await self.run_attempt(tenant, export, MAX_ATTEMPTS + 1)
+        reader = (await staff(tenant, "owner", language="de"))[0]
+        assert "Mehrere Versuche sind gescheitert." in (await reader.get(ADDRESS)).text
+
     async def test_its_file_is_deleted_when_the_export_is_abandoned(
         self, tenant: TenantWorld, export: Record
     ) -> None:

@@ -184,6 +184,11 @@ class TestUpload:
         answer = await sent(browser, "/admin/media")
         assert answer.status_code in (400, 422)
 
+    async def test_the_reason_is_in_the_language_of_the_account(self, tenant: TenantWorld) -> None:
+        browser = (await staff(tenant, "owner", language="de"))[0]
+        answer = await sent(browser, "/admin/media", ("bad.svg", b"<svg><broken"))
+        assert "Das SVG ist nicht wohlgeformt" in answer.text
+
     @pytest.mark.parametrize(
         "name",
         [

@@ -285,6 +285,16 @@ class TestTest:
         assert "Test failed" in page
         assert '<b class="bad">None</b>' in page
 
+    async def test_reasons_are_in_the_language_of_the_account(self, hooks: Hooks) -> None:
+        browser = (await staff(hooks.tenant, "owner", language="de"))[0]
+        hook = await hooks.subscribe("post.created")
+        await hooks.receiver.refuse()
+        page = await browser.follow(await browser.post(f"{ADDRESS}/{hook['id']}/test"))
+        assert page.count("Der Host nimmt keine Verbindungen an.") == 3
+        asked = filled(hooks, url="https://10.0.0.1/x")
+        refused = await browser.post(f"{ADDRESS}/new", asked)
+        assert "Der Host hat eine Adresse, die dieser Dienst nicht aufruft." in refused.text
+
 
 class TestLog:
     async def test_filters(self, hooks: Hooks, browser: Visitor) -> None:

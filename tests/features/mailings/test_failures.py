@@ -135,6 +135,18 @@ class TestRaisingLetter:
         await press.send()
         assert (await press.state(mailing))["status"] == "sent"
 
+    async def test_the_owner_reads_the_reason_in_their_language(self, press: Press) -> None:
+        owner, _ = await staff(press.tenant, "owner", language="de")
+        await press.readers(1)
+        await Spoilt(press).begin()
+        mailing = await press.mail(await press.tenant.published())
+        for _ in range(2):
+            await press.send()
+        reason = "wegen eines Fehlers im Dienst nicht erstellen (ValueError)"
+        for path in ("/admin", f"/admin/mailings/{mailing['id']}"):
+            assert reason in (await owner.get(path)).text
+        assert reason in " ".join(text_of(press.postbox.letters[-1]).split())
+
     async def test_a_welcome_email_that_fails_is_told_once(self, press: Press) -> None:
         _, account = await staff(press.tenant, "owner")
         welcome = {"kind": "free", "is_on": True, "subject": "Welcome", "content_html": "<p>x</p>"}

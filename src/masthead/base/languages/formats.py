@@ -55,6 +55,17 @@ def number_text(value: int, language: str) -> str:
     return str(format_decimal(value, locale=locale))
 
 
+class Numeral:
+    """A whole number among the values of words, written as the language does that is spoken where
+    they are shown."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __str__(self) -> str:
+        return number_text(self._value, spoken_now().spoken)
+
+
 def decimal_text(value: float, language: str) -> str:
     """With one digit after the point: 1,204.5 in English, 1.204,5 in German."""
     locale = None if primary_language(language) == "en" else locale_of(language)

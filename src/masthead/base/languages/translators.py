@@ -108,21 +108,23 @@ def translator_of(language: str) -> Translator:
 
 @cache
 def admin_translator(language: str) -> Translator:
-    """For one of the admin's languages. What readers see as well is in their catalog."""
+    """What readers see as well is in their catalog: in a language that the admin does not have, an
+    email to the staff has these words alone."""
     if language == "en":
         return ENGLISH
-    catalog = _catalog(language, ADMIN)
-    catalog.add_fallback(_catalog(language, SITE))
+    catalog, *others = (_catalog(language, name) for name in _staff_catalogs(language))
+    for other in others:
+        catalog.add_fallback(other)
     return CatalogTranslator(language, language, catalog)
 
 
 @cache
 def admin_messages(language: str) -> frozenset[str]:
-    """The keys of both catalogs, without those of plurals and those with a context."""
+    """The keys of the same catalogs, without those of plurals and those with a context."""
     # Babel lists them; the translations of the standard library only look them up.
     from babel.messages.mofile import read_mo
 
-    catalogs = [read_mo(BytesIO(_compiled(language, name))) for name in (ADMIN, SITE)]
+    catalogs = [read_mo(BytesIO(_compiled(language, name))) for name in _staff_catalogs(language)]
     found = (message for catalog in catalogs for message in catalog)
     keys = (message.id for message in found if message.context is None)
     return frozenset(key for key in keys if key and isinstance(key, str))
@@ -155,6 +157,10 @@ def primary_language(tag: str) -> str:
 
 def direction_of(tag: str) -> str:
     return "rtl" if primary_language(tag) in _RIGHT_TO_LEFT else "ltr"
+
+
+def _staff_catalogs(language: str) -> tuple[str, ...]:
+    return (ADMIN, SITE) if language in ADMIN_LANGUAGES else (SITE,)
 
 
 @cache

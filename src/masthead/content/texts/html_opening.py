@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from masthead.base.errors import Invalid, RateLimited, Unavailable
+from masthead.base.languages.formats import Numeral
 from masthead.base.languages.words import staff_counted, staff_words
 from masthead.content.cards.catalog import CARDS, end_of
 from masthead.content.cards.elements import rewritten
@@ -62,7 +63,7 @@ class HtmlOpening(msgspec.Struct, frozen=True):
 async def open_html(html: str) -> HtmlOpening:
     if len(html) > MAX_OPENED:
         return HtmlOpening(
-            reason=staff_words("it has more than %(number)s characters", number=f"{MAX_OPENED:,}")
+            reason=staff_words("it has more than %(number)s characters", number=Numeral(MAX_OPENED))
         )
     try:
         shown = await clean(html)

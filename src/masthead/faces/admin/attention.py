@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.languages.moments import Day
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import counted, words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
@@ -189,7 +190,7 @@ def _failed(
         return None
     why, at = failed[0][reasons[0]] or failed[0][reasons[1]], failed[0]["updated"]
     when = request.when(at)
-    return Attention(topic, icon, "bad", what, _short(why), at, when)
+    return Attention(topic, icon, "bad", what, _short(retold(why)), at, when)
 
 
 def _domain(request: AdminRequest) -> Attention | None:

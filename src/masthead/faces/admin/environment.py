@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from masthead.base.languages.formats import decimal_text, listed, number_text, shown_date
 from masthead.base.languages.in_templates import EXTENSION, install_words
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.translators import Translator, spoken_now
 from masthead.base.languages.words import words
 from masthead.faces.reader.prices import price_text
@@ -71,6 +72,7 @@ def _environment(translator: Translator, assets: Assets) -> Environment:
         "took": took,
         "time": _time,
         "price": _price,
+        "retold": retold,
     }
     return environment
 

@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base.caller import Caller
 from masthead.base.errors import Invalid, MastheadError, Problem
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import words
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
@@ -142,7 +143,7 @@ def sent_values(widget: Widget) -> dict[str, str]:
 def sentence_of(problem: Problem | None) -> str:
     if problem is None:
         return ""
-    return _SENTENCES.get(problem.code, problem.message)
+    return retold(str(_SENTENCES.get(problem.code, problem.message)))
 
 
 def summary(request: AdminRequest, labels: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.changes import Change, Later
 from masthead.engine.records.collection import Collection, Record
@@ -44,8 +45,10 @@ from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import OWN_LIMITS, superusers, tenants
 from masthead.outside.mail.collection import sending_domains
 
-MOVED: Final = "The site was moved to another installation. Check what was sent, then resume it."
-INTERRUPTED: Final = "The site was moved before this had ended."
+MOVED: Final = staff_marked(
+    "The site was moved to another installation. Check what was sent, then resume it."
+)
+INTERRUPTED: Final = staff_marked("The site was moved before this had ended.")
 
 
 class Circumstances(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from masthead.base.caller import system
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.errors import Conflict, Unavailable
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import marked
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
@@ -56,11 +57,13 @@ MOST: Final = 100
 """Records of a site: of each format one that is ready and one that is not."""
 
 ONE_AT_A_TIME: Final = "An export is already being made. Wait for it, or cancel it."
-NO_ROOM: Final = (
+NO_ROOM: Final = marked(
     "The server could not write the file. The operator may have to free space. Then try again."
 )
-NO_ANSWER: Final = "The database or the file store did not answer. Try again in a few minutes."
-BROKEN: Final = (
+NO_ANSWER: Final = marked(
+    "The database or the file store did not answer. Try again in a few minutes."
+)
+BROKEN: Final = marked(
     "Several attempts failed. Try again. If it still fails, the server's log has the cause."
 )
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem, WrongState
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -23,6 +24,7 @@ from masthead.features.mailings.collection import (
     PAUSED,
     SCHEDULED,
     SENDING,
+    STATUS_WORDS,
     WELCOME,
     has_reached_nobody,
     mailings,
@@ -41,10 +43,13 @@ from masthead.outside.mail.message import RenderedMail
 from masthead.outside.mail.outbox import Outbox
 from masthead.storage.database import Database
 
-NO_STAFF = Problem("validation_not_staff", "Must be the email address of someone on the staff.")
-NEVER_ENDS = "A welcome email goes on with every new member. Turn it off in the settings instead."
-HAS_ENDED = "The mailing has ended: it is {status}."
-NONE_UNCERTAIN = "No recipient of the mailing is uncertain."
+NO_STAFF = Problem(
+    "validation_not_staff", staff_words("Must be the email address of someone on the staff.")
+)
+NEVER_ENDS = staff_words(
+    "A welcome email goes on with every new member. Turn it off in the settings instead."
+)
+NONE_UNCERTAIN = staff_words("No recipient of the mailing is uncertain.")
 MAX_SUBJECT = 255
 
 
@@ -105,7 +110,7 @@ class MailingActions:
         """On purpose only: some of them may have got the email already."""
         mailing = await _mailing(unit, mailing_id)
         if mailing["status"] == CANCELLED:
-            raise WrongState(HAS_ENDED.format(status=CANCELLED))
+            raise _has_ended(CANCELLED)
         unit.refuse_if_read_only()
         key = {"tenant": unit.tenant_id, "mailing": mailing_id, "now": unit.now}
         number = await unit.execute(self._reopen, key, slow=True)
@@ -121,13 +126,19 @@ class MailingActions:
         if mailing["started_at"] and not await self._starting.recipients.has_open(
             unit, mailing["id"]
         ):
-            raise WrongState(HAS_ENDED.format(status=mailing["status"]))
+            raise _has_ended(mailing["status"])
         if has_reached_nobody(mailing):
             # Then it does not count yet, and another one may have been sent since.
             if mailing["post_id"]:
                 await self._starting.refuse_second(unit, mailing["post_id"], mailing["newsletter"])
             if mailing["started_at"] and mailing["kind"] != WELCOME:
                 (await self._starting.quota(unit)).check(mailing["recipients"])
+
+
+def _has_ended(status: str) -> WrongState:
+    return WrongState(
+        staff_words("The mailing has ended: it is %(status)s.", status=STATUS_WORDS[status])
+    )
 
 
 async def _set(unit: Unit, mailing: Record, **values: Any) -> Record:
@@ -142,7 +153,7 @@ async def _open_mailing(unit: Unit, mailing_id: str) -> Record:
     mailing = await _mailing(unit, mailing_id)
     unit.refuse_if_read_only()
     if mailing["status"] in ENDED:
-        raise WrongState(HAS_ENDED.format(status=mailing["status"]))
+        raise _has_ended(mailing["status"])
     return mailing
 
 

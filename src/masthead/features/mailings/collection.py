@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import Forbidden
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.engine.records.fields.base import Access
@@ -21,6 +22,14 @@ from masthead.engine.records.fields.values import Date, Number, Select
 SCHEDULED, SENDING, PAUSED = "scheduled", "sending", "paused"
 SENT, CANCELLED, FAILED = "sent", "cancelled", "failed"
 ENDED: Final = frozenset({SENT, CANCELLED, FAILED})
+STATUS_WORDS: Final[Mapping[str, str]] = {
+    SCHEDULED: staff_words("scheduled"),
+    SENDING: staff_words("sending"),
+    PAUSED: staff_words("paused"),
+    SENT: staff_words("sent"),
+    CANCELLED: staff_words("cancelled"),
+    FAILED: staff_words("failed"),
+}
 POST, DIGEST, WELCOME = "post", "digest", "welcome"
 EVERYONE, FREE, PAID = "all", "free", "paid"
 TELL_FAILED: Final = "mailings.tell_failed"
@@ -51,11 +60,18 @@ def may_send(caller: Caller, settings: Mapping[str, Any]) -> bool:
 
 def refuse_sending(caller: Caller, settings: Mapping[str, Any]) -> None:
     if not may_send(caller, settings):
-        raise Forbidden(f"You can't send emails to members here. Ask {who_sends(settings)}.")
+        raise Forbidden(
+            staff_words(
+                "You can't send emails to members here. Ask %(who_sends)s.",
+                who_sends=who_sends(settings),
+            )
+        )
 
 
 def who_sends(settings: Mapping[str, Any]) -> str:
-    return "an editor or an owner" if settings["editors_send_mailings"] else "an owner"
+    if settings["editors_send_mailings"]:
+        return staff_words("an editor or an owner")
+    return staff_words("an owner")
 
 
 def before_save(save: Save) -> Mapping[str, Any]:

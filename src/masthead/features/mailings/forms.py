@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from masthead.base.caller import Audience, Reader
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
@@ -29,7 +30,7 @@ from masthead.features.posts.collection import posts
 from masthead.features.site.address import Site, Sites
 from masthead.outside.mail.message import ComposedMail
 
-NOTHING_TO_READ: Final = "not, or no longer, a paid member who could read the posts"
+NOTHING_TO_READ: Final = staff_marked("not, or no longer, a paid member who could read the posts")
 MAX_FORMS: Final = 16
 """Mailings whose messages are kept in memory."""
 

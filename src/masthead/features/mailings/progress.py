@@ -7,6 +7,7 @@ from typing import Final
 
 from masthead.base.caller import system
 from masthead.base.config.settings import Settings
+from masthead.base.languages.words import marked, staff_marked
 from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.records.collection import Record
@@ -36,12 +37,12 @@ MIN_TRIED: Final = 50
 MAX_BOUNCED: Final = 0.05
 """The breaker: more hard bounces than this share of at least `MIN_TRIED` pause a mailing."""
 
-TOO_MANY_BOUNCES: Final = (
+TOO_MANY_BOUNCES: Final = staff_marked(
     "Too many addresses have no mailbox. Check where these members came from, then resume the "
     "mailing or cancel it."
 )
 
-NONE_ACCEPTED: Final = (
+NONE_ACCEPTED: Final = marked(
     "The mail server accepted none of the emails. The list of recipients has its replies."
 )
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from masthead.base import clock, ids
 from masthead.base.caller import Audience, Reader
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked
 from masthead.engine.jobs.tables import new_job
 from masthead.features.mailings.queue_statements import COUNTED, QueueStatements, WantedStatements
 from masthead.features.mailings.tables import RecipientState
@@ -26,6 +27,7 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Tr
 LEASE: Final = timedelta(seconds=90)
 """Longer than a hand-over may take (`outside/mail/connection.py`)."""
 STOP_ADDRESS: Final = "mailings.stop_address"
+LOST: Final = staff_marked("the worker ended before the mail server's answer was stored")
 
 
 class MailingKey(NamedTuple):
@@ -150,8 +152,7 @@ class RecipientQueue:
             gone = [each.member_id for each in pending if not each.is_wanted]
             mine = [each for each in pending if each.is_wanted]
             if lost:
-                reply = "the worker ended before the mail server's answer was stored"
-                await self._end(tx, key, lost, RecipientState.UNCERTAIN, reply=reply)
+                await self._end(tx, key, lost, RecipientState.UNCERTAIN, reply=LOST)
             if gone:
                 await self._end(tx, key, gone, RecipientState.UNSUBSCRIBED)
             if mine:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 
+from masthead.base.languages.words import staff_marked
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.jobs.tables import jobs
 from masthead.features.mailings.audience import is_reader, is_welcome
@@ -22,7 +23,7 @@ from masthead.storage.database import Database, Statement
 
 MAX_MAILINGS: Final = 50
 COUNTED: Final = ("sent", "failed", "uncertain", "unsubscribed", "bounced")
-SITE_SUSPENDED: Final = "The site is suspended. The mailing goes on when that ends."
+SITE_SUSPENDED: Final = staff_marked("The site is suspended. The mailing goes on when that ends.")
 
 
 class WantedStatements(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ import msgspec
 
 from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest, NotFound, Unauthenticated
+from masthead.base.languages.words import staff_marked
 from masthead.features.mailings.reports import Report
 from masthead.features.members.collection import BOUNCED, COMPLAINED
 from masthead.web.request import Request
@@ -137,15 +138,23 @@ def _read_generic(given: Any) -> Iterator[Report]:
         state = _TYPES[each["type"]]
         is_hard = state == COMPLAINED or _KINDS[each.get("kind", "hard")]
         message_id = str(each.get("message_id") or "")
-        yield Report(state, text_in(each, "email"), is_hard, message_id, "reported by the provider")
+        yield Report(
+            state,
+            text_in(each, "email"),
+            is_hard,
+            message_id,
+            staff_marked("reported by the provider"),
+        )
 
 
 def _read_postmark(given: Any) -> Iterator[Report]:
     if given["RecordType"] == "SpamComplaint":
-        yield Report(COMPLAINED, text_in(given, "Email"), reason="reported by Postmark")
+        yield Report(
+            COMPLAINED, text_in(given, "Email"), reason=staff_marked("reported by Postmark")
+        )
     elif given["RecordType"] == "Bounce":
         is_hard = given["Type"] in ("HardBounce", "BadEmailAddress")
-        reason = str(given.get("Description") or "reported by Postmark")
+        reason = str(given.get("Description") or staff_marked("reported by Postmark"))
         yield Report(BOUNCED, text_in(given, "Email"), is_hard, reason=reason)
 
 
@@ -154,11 +163,17 @@ def _read_mailgun(given: Any) -> Iterator[Report]:
     message_id = str(event.get("message", {}).get("headers", {}).get("message-id", ""))
     if event["event"] == "complained":
         yield Report(
-            COMPLAINED, text_in(event, "recipient"), True, message_id, "reported by Mailgun"
+            COMPLAINED,
+            text_in(event, "recipient"),
+            True,
+            message_id,
+            staff_marked("reported by Mailgun"),
         )
     elif event["event"] == "failed":
         is_hard = event.get("severity") == "permanent"
-        reason = str(event.get("delivery-status", {}).get("message") or "reported by Mailgun")
+        reason = str(
+            event.get("delivery-status", {}).get("message") or staff_marked("reported by Mailgun")
+        )
         yield Report(BOUNCED, text_in(event, "recipient"), is_hard, message_id, reason)
 
 
@@ -167,11 +182,15 @@ def _read_sendgrid(given: Any) -> Iterator[Report]:
         message_id = str(event.get("smtp-id", ""))
         if event["event"] == "spamreport":
             yield Report(
-                COMPLAINED, text_in(event, "email"), True, message_id, "reported by SendGrid"
+                COMPLAINED,
+                text_in(event, "email"),
+                True,
+                message_id,
+                staff_marked("reported by SendGrid"),
             )
         elif event["event"] == "bounce":
             is_hard = event.get("type", "bounce") == "bounce"
-            reason = str(event.get("reason") or "reported by SendGrid")
+            reason = str(event.get("reason") or staff_marked("reported by SendGrid"))
             yield Report(BOUNCED, text_in(event, "email"), is_hard, message_id, reason)
 
 

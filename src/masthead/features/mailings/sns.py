@@ -21,6 +21,7 @@ import msgspec
 from masthead.base import clock
 from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest, NotFound, Unauthenticated, Unavailable
+from masthead.base.languages.words import staff_marked
 from masthead.features.mailings.report_sources import (
     MAX_AGE,
     NO_SOURCE,
@@ -195,9 +196,11 @@ def _reports(event: Any) -> Iterator[Report]:
         bounce = event["bounce"]
         is_hard = bounce["bounceType"] == "Permanent"
         for each in bounce["bouncedRecipients"]:
-            reason = str(each.get("diagnosticCode") or "reported by Amazon SES")
+            reason = str(each.get("diagnosticCode") or staff_marked("reported by Amazon SES"))
             yield Report(BOUNCED, text_in(each, "emailAddress"), is_hard, message_id, reason)
     elif kind == "Complaint":
         for each in event["complaint"]["complainedRecipients"]:
             email = text_in(each, "emailAddress")
-            yield Report(COMPLAINED, email, True, message_id, "reported by Amazon SES")
+            yield Report(
+                COMPLAINED, email, True, message_id, staff_marked("reported by Amazon SES")
+            )

@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.errors import Invalid, PlanTooSmall, Problem, WrongState
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import Numeral
+from masthead.base.languages.words import marked, staff_words, words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
@@ -24,6 +26,7 @@ from masthead.features.mailings.collection import (
     POST,
     SCHEDULED,
     SENDING,
+    STATUS_WORDS,
     WELCOME,
     mailings,
 )
@@ -48,10 +51,11 @@ MAILS_PER_MONTH: Final[Mapping[Plan, int | None]] = {
 
 NO_POST = Problem("validation_missing_rel_records", "Must be the id of a post of this site.")
 NO_NEWSLETTER = Problem(
-    "validation_unknown_newsletter", "The site has no newsletter with this slug."
+    "validation_unknown_newsletter", staff_words("The site has no newsletter with this slug.")
 )
 NO_READERS = Problem(
-    "validation_no_recipients", "Nobody would get it: choose another audience or other labels."
+    "validation_no_recipients",
+    words("Nobody would get it: choose another audience or other labels."),
 )
 PAST = Problem("validation_past_date", "Must be in the future. Leave it out to send now.")
 DRAFT = (
@@ -60,7 +64,7 @@ DRAFT = (
 )
 
 
-NOTHING_TO_SEND = "The post or the newsletter was deleted."
+NOTHING_TO_SEND = marked("The post or the newsletter was deleted.")
 
 
 class Quota(msgspec.Struct, frozen=True):
@@ -72,8 +76,13 @@ class Quota(msgspec.Struct, frozen=True):
             return
         left = max(self.limit - self.used, 0)
         raise PlanTooSmall(
-            f"The plan includes {self.limit:,} recipients a month, of which {left:,} are left; "
-            f"this mailing has {recipients:,}. The operator sets the plan."
+            words(
+                "The plan includes %(limit)s recipients a month, of which %(left)s are left; this "
+                "mailing has %(recipients)s. The operator sets the plan.",
+                limit=Numeral(self.limit),
+                left=Numeral(left),
+                recipients=Numeral(recipients),
+            )
         )
 
 
@@ -242,8 +251,13 @@ class Starting:
         values = {"tenant": unit.tenant_id, "post": post_id, "slug": newsletter}
         for mailing_id, status in await unit.fetch(self._standing, values):
             raise WrongState(
-                f"This post was already sent to the newsletter {newsletter}: the mailing "
-                f"{mailing_id} is {status}."
+                staff_words(
+                    "This post was already sent to the newsletter %(newsletter)s: the mailing "
+                    "%(mailing)s is %(status)s.",
+                    newsletter=newsletter,
+                    mailing=mailing_id,
+                    status=STATUS_WORDS[status],
+                )
             )
 
     async def _start(self, unit: Unit, mailing: Record, number: int) -> Record:

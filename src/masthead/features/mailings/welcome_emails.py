@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.formats import Numeral
 from masthead.base.languages.words import staff_words
 from masthead.content.html.markup import tokens_of
 from masthead.content.texts.content import (
@@ -33,9 +34,10 @@ from masthead.features.members.welcome import KINDS, WELCOME_EMAILS
 
 MAX_TEXT: Final = 100_000
 TURNED_OFF: Final = "The welcome email is turned off. Those who wait get it when it is on again."
-_BLANK: Final = Problem("validation_required", "Cannot be blank.")
+_BLANK: Final = Problem("validation_required", staff_words("Cannot be blank."))
 _TOO_LONG: Final = Problem(
-    "validation_length_out_of_range", f"The text has more than {MAX_TEXT:,} characters of HTML."
+    "validation_length_out_of_range",
+    staff_words("The text has more than %(number)s characters of HTML.", number=Numeral(MAX_TEXT)),
 )
 
 

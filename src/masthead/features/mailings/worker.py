@@ -14,6 +14,7 @@ from typing import Final
 
 from masthead.base import clock, counters
 from masthead.base.errors import Unavailable
+from masthead.base.languages.words import marked, staff_marked
 from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.features.mailings.forms import FormCache, Forms
@@ -38,7 +39,9 @@ CONNECTION_IDLE_SECONDS: Final = 10.0
 NO_SERVER_SECONDS: Final = 10.0
 """How long no connection is tried after the only one has failed."""
 MAX_GONE: Final = timedelta(days=1)
-NO_SERVER: Final = "The mail server could not be reached for a day. Once it can be, try again."
+NO_SERVER: Final = marked(
+    "The mail server could not be reached for a day. Once it can be, try again."
+)
 GIVEN_UP_SECONDS: Final = (10.0, 30.0, 60.0, 300.0)
 """How long a connection is not tried after refusals in a row, while others are open."""
 RETRY_AFTER: Final = tuple(timedelta(minutes=each) for each in (2, 10, 30, 60, 120, 240, 480, 600))
@@ -46,11 +49,11 @@ RETRY_AFTER: Final = tuple(timedelta(minutes=each) for each in (2, 10, 30, 60, 1
 
 MAX_ATTEMPTS: Final = 3
 """To start a mailing, or to make its emails."""
-NOT_MADE: Final = (
-    "The emails could not be made because of an error in the service ({error}). The log of the "
+NOT_MADE: Final = marked(
+    "The emails could not be made because of an error in the service (%(error)s). The log of the "
     "service has the cause. Once it is fixed, try again."
 )
-BROKEN: Final = "an error in the service; its log has the cause"
+BROKEN: Final = staff_marked("an error in the service; its log has the cause")
 
 
 class MailingWorker:
@@ -163,7 +166,7 @@ class MailingWorker:
             self._failures[key] += 1
             if self._failures[key] >= MAX_ATTEMPTS:
                 del self._failures[key]
-                reason = NOT_MADE.format(error=type(error).__name__)
+                reason = NOT_MADE % {"error": type(error).__name__}
                 await self._each(partial(self._progress.fail, reason=reason), [key])
             return 0
         self._failures.pop(key, None)

@@ -12,6 +12,8 @@ from xml.parsers import expat
 
 from py_svg_hush import filter_svg
 
+from masthead.base.languages.words import staff_marked
+
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 200_000
@@ -36,7 +38,8 @@ def clean_svg(file: BinaryIO) -> bytes:
     file.seek(0)
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise UnsafeSvg(f"An SVG may have at most {MAX_BYTES:,} bytes.")
+        said = staff_marked("An SVG may have at most %(number)s bytes.")
+        raise UnsafeSvg(said % {"number": f"{MAX_BYTES:,}"})
     _check_limits(data)
     try:
         cleaned = filter_svg(data, _EMBEDDED)
@@ -45,7 +48,9 @@ def clean_svg(file: BinaryIO) -> bytes:
     root = _ROOT.search(cleaned)
     # The cleaner loses a namespace with a prefix, and no browser would render the result.
     if root is None or _NAMESPACE not in root[0]:
-        raise UnsafeSvg("The SVG's root element needs the namespace http://www.w3.org/2000/svg.")
+        raise UnsafeSvg(
+            staff_marked("The SVG's root element needs the namespace http://www.w3.org/2000/svg.")
+        )
     return cleaned
 
 
@@ -65,7 +70,9 @@ def svg_size(cleaned: bytes) -> tuple[int, int] | None:
     return max(1, round(width)), max(1, round(height))
 
 
-_BROKEN = "The SVG is not well-formed, so it can't be made safe. Save it again from a drawing tool."
+_BROKEN = staff_marked(
+    "The SVG is not well-formed, so it can't be made safe. Save it again from a drawing tool."
+)
 
 
 def _check_limits(data: bytes) -> None:
@@ -78,9 +85,10 @@ def _check_limits(data: bytes) -> None:
         depth += 1
         elements += 1
         if depth > MAX_DEPTH or elements > MAX_ELEMENTS:
-            raise UnsafeSvg(
-                f"An SVG may hold {MAX_ELEMENTS:,} elements, nested at most {MAX_DEPTH} deep."
+            said = staff_marked(
+                "An SVG may hold %(number)s elements, nested at most %(depth)s deep."
             )
+            raise UnsafeSvg(said % {"number": f"{MAX_ELEMENTS:,}", "depth": MAX_DEPTH})
 
     def leave(_name: str) -> None:
         nonlocal depth

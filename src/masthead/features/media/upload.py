@@ -27,6 +27,8 @@ from masthead.base.errors import (
     TooLarge,
 )
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import Numeral
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.fields.file import File
@@ -170,7 +172,8 @@ async def store_file(
     Raises TooLarge, and Invalid for an SVG that can't be made safe.
     """
     if upload.size > services.settings.max_upload:
-        raise TooLarge(f"Files may have at most {services.settings.max_upload:,} bytes.")
+        most = Numeral(services.settings.max_upload)
+        raise TooLarge(staff_words("Files may have at most %(number)s bytes.", number=most))
     info = await _file_info(services, upload)
     record_id = record_id or ids.new_id()
     key = file_key(tenant_id, collection, record_id, info.name)

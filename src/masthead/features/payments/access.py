@@ -7,6 +7,7 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.errors import Invalid, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
@@ -16,7 +17,7 @@ from masthead.features.payments.memberships import settle_member, state_row, sub
 from masthead.features.payments.subscription_state import GivenAccess, states_of
 
 BATCH = 100
-_PAST = Problem("validation_invalid_date", "Must be in the future.")
+_PAST = Problem("validation_invalid_date", staff_words("Must be in the future."))
 
 
 async def give_access(unit: Unit, member_id: str, *, until: str, tier_id: str = "") -> Record:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.changes import Save
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import Access, FieldError
@@ -44,12 +45,13 @@ def check_terms(save: Save) -> Mapping[str, Any]:
     if offer["value"] > most:
         problems["value"] = Problem(
             "validation_max_number_constraint",
-            f"Must be less or equal than {most} for the kind {offer['kind']}.",
+            staff_words("Must be less or equal than %(max)s.", max=most),
             {"max": most},
         )
     if offer["kind"] == "trial_days" and offer["months"]:
         problems["months"] = Problem(
-            "validation_invalid_value", "Must be 0 for a trial, which lasts the days of its value."
+            "validation_invalid_value",
+            staff_words("Must be 0 for a trial, which lasts the days of its value."),
         )
     if problems:
         raise Invalid(problems)

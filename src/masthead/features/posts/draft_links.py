@@ -78,9 +78,11 @@ async def make_link(records: Records, caller: Caller, post_id: str) -> tuple[Rec
         # That the caller may do it is checked by the rule, for the record that is written.
         post = await unit.require(posts, {"id": post_id})
         if post["status"] == PUBLISHED:
-            raise WrongState("The post is published: share its own address.")
+            raise WrongState(staff_words("The post is published: share its own address."))
         if len(await unit.find(draft_links, {"post_id": post_id}, limit=MOST)) == MOST:
-            raise WrongState(f"The post has {MOST} links. End one of them first.")
+            raise WrongState(
+                staff_words("The post has %(number)s links. End one of them first.", number=MOST)
+            )
         stamped = {
             "token_hash": hash_token(token),
             "made_by": caller.id,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.fields.base import Access
@@ -48,7 +49,8 @@ REVIEW_FIELDS: Final = (
 )
 _OVER: Final = {"review": "", "review_note": "", "review_at": "", "review_by": ""}
 _NOT_A_DRAFT: Final = Problem(
-    "validation_review_of_draft", "The post is published. Only a draft can be ready for review."
+    "validation_review_of_draft",
+    staff_words("The post is published. Only a draft can be ready for review."),
 )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.records.changes import Change, Relisted, Save
 from masthead.engine.records.collection import Collection, Index, Rules
@@ -35,7 +36,7 @@ class TagName(Text, frozen=True, kw_only=True):
     def check(self, value: Any) -> Any:
         name = super().check(value)
         if "," in name:
-            raise refuse("validation_invalid_format", "A tag can't contain a comma.")
+            raise refuse("validation_invalid_format", staff_words("A tag can't contain a comma."))
         return name
 
     def check_stored(self, value: Any) -> None:

@@ -110,12 +110,16 @@ async def begin_change(unit: Unit, record: Record, new_tag: str, total: int) -> 
 async def check_alone(unit: Unit, tag: str, new_tag: str) -> None:
     """Two changes that give and take the same tag might never end."""
     if new_tag == tag:
-        raise _refused("same", "The tag already has this name. Choose another one.")
+        raise _refused("same", staff_words("The tag already has this name. Choose another one."))
     running = await unit.find(tag_changes, {"tag": tag}, limit=1)
     if running or await unit.find(tag_changes, {"new_tag": tag}, limit=1):
-        raise _refused("busy", f"“{tag}” is being changed. Wait until that is done.")
+        raise _refused("busy", _busy(tag))
     if new_tag and await unit.find(tag_changes, {"tag": new_tag}, limit=1):
-        raise _refused("busy", f"“{new_tag}” is being changed. Wait until that is done.")
+        raise _refused("busy", _busy(new_tag))
+
+
+def _busy(tag: str) -> str:
+    return staff_words("“%(tag)s” is being changed. Wait until that is done.", tag=tag)
 
 
 def _refused(code: str, sentence: str) -> Invalid:

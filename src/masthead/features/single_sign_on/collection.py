@@ -51,7 +51,9 @@ class Issuer(Text, frozen=True, kw_only=True):
         except OutboundError as error:
             raise refuse("validation_invalid_url", error.message) from None
         if url.raw_query_string or url.raw_fragment or "?" in issuer or "#" in issuer:
-            raise refuse("validation_invalid_url", "Must have neither a query nor a fragment.")
+            raise refuse(
+                "validation_invalid_url", staff_words("Must have neither a query nor a fragment.")
+            )
         return issuer
 
 
@@ -66,11 +68,13 @@ class RoleLines(TextList, frozen=True, kw_only=True):
     def _line(self, line: str) -> str:
         claimed, _, role = (each.strip() for each in line.rpartition("="))
         if not claimed or role not in GIVEN_ROLES:
-            wanted = " or ".join(GIVEN_ROLES)
             raise refuse(
                 "validation_invalid_format",
-                f"Each line must be a value, an equals sign and a role ({wanted}), "
-                "such as newsroom = editor.",
+                staff_words(
+                    "Each line must be a value, an equals sign and a role (%(roles)s), such as "
+                    "newsroom = editor.",
+                    roles=", ".join(GIVEN_ROLES),
+                ),
             )
         return f"{claimed} = {role}"
 
@@ -81,7 +85,10 @@ class Domains(TextList, frozen=True, kw_only=True):
     def parse(self, value: Any) -> list[str]:
         domains = [each.lower() for each in super().parse(value)]
         if not all(_DOMAIN.match(each) for each in domains):
-            raise refuse("validation_invalid_format", "Each must be a domain such as example.com.")
+            raise refuse(
+                "validation_invalid_format",
+                staff_words("Each must be a domain such as example.com."),
+            )
         return list(dict.fromkeys(domains))
 
 

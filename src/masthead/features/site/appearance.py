@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import refuse
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.languages import LanguageTag, LanguageTags
@@ -43,7 +44,8 @@ class TimeZone(Text, frozen=True, kw_only=True):
         name = super().parse(value)
         if name not in _time_zones():
             raise refuse(
-                "validation_invalid_format", "Must be a time zone such as Europe/Lisbon or UTC."
+                "validation_invalid_format",
+                staff_words("Must be a time zone such as Europe/Lisbon or UTC."),
             )
         return name
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from masthead.base.config.settings import Settings
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.changes import Save
 from masthead.engine.records.fields.base import Access, Field, FieldError, refuse
 from masthead.engine.records.fields.documents import Json, TextList
@@ -41,7 +42,7 @@ class Theme(Text, frozen=True, kw_only=True):
         name = super().parse(value)
         if name and name not in self.known:
             listed = ", ".join(self.known)
-            message = f"There is no such theme. Use one of {listed}."
+            message = staff_words("There is no such theme. Use one of %(names)s.", names=listed)
             raise refuse("validation_invalid_value", message)
         return name
 
@@ -77,12 +78,18 @@ class Announcement(Json, frozen=True, kw_only=True):
             raise _refuse('Must be an object of "text", "url" and "until", or null.')
         text, url, until = given["text"], given.get("url"), given.get("until")
         if not isinstance(text, str) or not 0 < len(text.strip()) <= MAX_ANNOUNCEMENT:
-            raise _refuse(f"The text must have 1 to {MAX_ANNOUNCEMENT} characters.")
+            raise _refuse(
+                staff_words("The text must have 1 to %(most)s characters.", most=MAX_ANNOUNCEMENT)
+            )
         if url is not None and not _is_short_address(url):
-            raise _refuse("The url must be a full http or https URL, or a path that begins with /.")
+            raise _refuse(
+                staff_words(
+                    "The url must be a full http or https URL, or a path that begins with /."
+                )
+            )
         moment = read_moment(until) if isinstance(until, str) else None
         if moment is None and until is not None:
-            raise _refuse("until must be a date such as 2026-11-14T09:30:00.123Z.")
+            raise _refuse(staff_words("until must be a date such as 2026-11-14T09:30:00.123Z."))
         return {"text": " ".join(text.split()), "url": url, "until": moment}
 
 
@@ -99,7 +106,7 @@ class Profiles(TextList, frozen=True, kw_only=True):
     def _check_item(self, item: str) -> None:
         super()._check_item(item)
         if not is_web_address(item) or item.startswith("/"):
-            raise _refuse("Each must be a full http or https URL.")
+            raise _refuse(staff_words("Each must be a full http or https URL."))
 
 
 def _refuse(message: str) -> FieldError:
@@ -167,7 +174,8 @@ DESIGN: Final[tuple[Field, ...]] = (
 
 
 _NOT_ALLOWED = Problem(
-    "validation_not_allowed", "The operator of this installation has not allowed code on this site."
+    "validation_not_allowed",
+    staff_words("The operator of this installation has not allowed code on this site."),
 )
 
 

@@ -14,6 +14,7 @@ from masthead.base.config.keyring import DecryptionError, KeyRing
 from masthead.base.config.values import RetryPolicy
 from masthead.base.errors import Unavailable
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked
 from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
@@ -49,7 +50,7 @@ RECORD_RETRY_SECONDS = 0.5
 LEASE_MARGIN = timedelta(seconds=1)
 
 UNSIGNED = Signed(0, "", "")
-BROKEN = "An error in the service; its log has the cause."
+BROKEN = staff_marked("An error in the service; its log has the cause.")
 
 
 class DeliveryWorker:

@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import staff_words
 from masthead.base.logs import log
 from masthead.engine.records.fields.base import refuse
 from masthead.engine.records.fields.text import Text
@@ -22,7 +23,6 @@ MAX_PAYLOAD: Final = 64 * 1024
 """Characters. The change that causes an event waits for the filters of all subscriptions, so an
 event with more passes each of them; no payload of a usual event has a tenth of it."""
 _MODIFIERS: Final = ("", "lower", "length")
-_NAMES: Final = "A filter of events compares event and data.…, such as data.tier = 'paid'."
 
 
 class EventFilter(Text, frozen=True, kw_only=True):
@@ -68,16 +68,32 @@ def passes(filter_: str, event: FilteredEvent) -> bool:
 
 def _check(node: Node) -> None:
     if isinstance(node, Function):
-        raise refuse("validation_invalid_filter", f"It has no functions. {_NAMES}")
+        raise refuse(
+            "validation_invalid_filter",
+            staff_words(
+                "It has no functions. A filter of events compares event and data.…, such as "
+                "data.tier = 'paid'."
+            ),
+        )
     if not isinstance(node, Identifier):
         return
     if node.path != ("event",) and (node.path[0] != "data" or len(node.path) == 1):
         name = ".".join(node.path)[:40]
-        raise refuse("validation_invalid_filter", f"Unknown field {name}. {_NAMES}")
+        raise refuse(
+            "validation_invalid_filter",
+            staff_words(
+                "Unknown field %(field_name)s. A filter of events compares event and data.…, such "
+                "as data.tier = 'paid'.",
+                field_name=name,
+            ),
+        )
     if node.modifier not in _MODIFIERS:
         raise refuse(
             "validation_invalid_filter",
-            f"The modifier :{node.modifier} is not supported. Use :lower or :length.",
+            staff_words(
+                "The modifier :%(name)s is not supported. Use :lower or :length.",
+                name=node.modifier,
+            ),
         )
 
 

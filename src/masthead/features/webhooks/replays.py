@@ -22,6 +22,8 @@ from msgspec import Struct
 from masthead.base import clock, ids
 from masthead.base.errors import Invalid, Problem, WrongState
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import Numeral
+from masthead.base.languages.words import staff_words
 from masthead.engine.audit.collection import REPLAYED_EVENTS
 from masthead.engine.audit.entries import log_action
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
@@ -54,18 +56,22 @@ _TIME_CHARACTERS: Final = 8
 _tenant: Any = sa.bindparam("tenant")
 _name: Any = sa.bindparam("name")
 _LONG: Final = Problem(
-    "validation_invalid_date", f"Must be at most {LONGEST.days} days after the beginning."
+    "validation_invalid_date",
+    staff_words("Must be at most %(number)s days after the beginning.", number=LONGEST.days),
 )
-_BACKWARDS: Final = Problem("validation_invalid_date", "Must be after the beginning.")
+_BACKWARDS: Final = Problem("validation_invalid_date", staff_words("Must be after the beginning."))
 _MANY: Final = Problem(
     "validation_invalid_value",
-    f"There are too many events until then: a replay has at most {MOST:,}. Choose an earlier time, "
-    "and replay the others afterwards.",
+    staff_words(
+        "There are too many events until then: a replay has at most %(number)s. Choose an earlier "
+        "time, and replay the others afterwards.",
+        number=Numeral(MOST),
+    ),
 )
 _NOT_CHOSEN: Final = Problem(
-    "validation_invalid_value", "The webhook does not get all of these events."
+    "validation_invalid_value", staff_words("The webhook does not get all of these events.")
 )
-_IS_OFF: Final = "The webhook is off. Turn it on before you send events again."
+_IS_OFF: Final = staff_words("The webhook is off. Turn it on before you send events again.")
 
 
 class Span(Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_marked
 from masthead.features.webhooks.attempts import SendResult
 from masthead.features.webhooks.results import Delivery
 from masthead.features.webhooks.signing import sign_attempt, signed_headers
@@ -15,6 +16,8 @@ from masthead.outside.outbound.errors import OutboundError
 
 ATTEMPT_SECONDS = 10.0
 ANSWER_BYTES = 2048
+
+ANSWERED = staff_marked("The receiver answered %(status)s.")
 
 
 def body_of(event: str, created: str, payload: str) -> bytes:
@@ -53,7 +56,7 @@ async def send(
         return SendResult(url, signed, 0, duration_ms, str(error), "")
     # PostgreSQL's text can't hold a NUL.
     text = answer.body_start.decode("utf-8", "replace").replace("\x00", "\ufffd")
-    error_text = "" if 200 <= answer.status < 300 else f"The receiver answered {answer.status}."
+    error_text = "" if 200 <= answer.status < 300 else ANSWERED % {"status": answer.status}
     return SendResult(
         url, signed, answer.status, answer.duration_ms, error_text, text, answer.retry_after
     )

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 import aiosmtplib
 import msgspec
 
+from masthead.base.languages.words import staff_marked
 from masthead.outside.mail.files import MailFolder
 from masthead.outside.mail.foreign_words import readable
 from masthead.outside.mail.message import ComposedMail
@@ -23,7 +24,7 @@ HAND_OVER_SECONDS: Final = 60.0
 MAILS_PER_CONNECTION: Final = 500
 """Servers end connections that are used for very long."""
 MAX_REPLY: Final = 300
-NO_ANSWER: Final = "the mail server did not answer in time"
+NO_ANSWER: Final = staff_marked("the mail server did not answer in time")
 _DONE: Final = (250, 251)
 _SEND_THE_TEXT: Final = 354
 _CLOSING: Final = 421
@@ -112,7 +113,9 @@ class FolderConnection:
             await self._folder.send(mail_id, mail)
         except OSError as error:
             self.is_open = False
-            return Answer(Fate.NO_SERVER, error.strerror or "the file could not be written")
+            return Answer(
+                Fate.NO_SERVER, error.strerror or staff_marked("the file could not be written")
+            )
         return TAKEN
 
     async def close(self) -> None:
@@ -177,7 +180,9 @@ class SmtpConnection:
             await self._envelope(client, mail)
             await _command(client, b"DATA", expected=(_SEND_THE_TEXT,))
         except aiosmtplib.SMTPNotSupported:
-            return Answer(Fate.REFUSED, "the mail server accepts only ASCII addresses")
+            return Answer(
+                Fate.REFUSED, staff_marked("the mail server accepts only ASCII addresses")
+            )
         except _NoConnection as error:
             return Answer(Fate.NO_SERVER, str(error))
         except aiosmtplib.SMTPResponseException as error:
@@ -240,7 +245,7 @@ class SmtpConnection:
             self._drop()
         if error.code == _CLOSING:
             self._drop()
-            return Answer(Fate.NO_SERVER, "the mail server closed the connection")
+            return Answer(Fate.NO_SERVER, staff_marked("the mail server closed the connection"))
         is_final = error.code in _PERMANENT
         reply = f"{error.code} {readable(error.message)}"[:MAX_REPLY]
         is_no_mailbox = is_final and _NO_MAILBOX.match(str(error.message)) is not None

@@ -12,6 +12,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from masthead.base.languages.words import staff_marked
+
 FOLD = "\r\n "
 MAX_LINE = 66
 """Lines are folded after so many characters: with the field's name a line has 78."""
@@ -30,7 +32,10 @@ _FOLDED = re.compile(r"[^\x00-\x1f\x7f]+(?:\r\n [^\x00-\x1f\x7f]+)*")
 def field(name: str, value: str) -> str:
     """One header field. Raises ValueError for a value with line breaks or control characters."""
     if value and not _FOLDED.fullmatch(value):
-        raise ValueError(f"the header {name} would hold a line break or a control character")
+        raise ValueError(
+            staff_marked("the header %(name)s would hold a line break or a control character")
+            % {"name": name}
+        )
     return f"{name}: {value}\r\n"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.email_address import is_email, normal_email
+from masthead.base.languages.words import staff_marked
 from masthead.outside.mail.headers import address_value, field, one_line, text_value
 
 
@@ -127,5 +128,5 @@ def _addr_spec(text: str) -> str:
     """Raises ValueError unless it is a single plain address."""
     address = normal_email(text)
     if not is_email(address):
-        raise ValueError("not an email address")
+        raise ValueError(staff_marked("not an email address"))
     return address

@@ -25,6 +25,7 @@ def _environment(kind: str) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     from masthead.base.languages.in_templates import EXTENSION, install_words
+    from masthead.base.languages.retelling import retold
 
     environment = Environment(
         loader=FunctionLoader(_source if kind == "html" else _unindented),
@@ -36,6 +37,7 @@ def _environment(kind: str) -> Environment:
         extensions=[EXTENSION],
     )
     install_words(environment)
+    environment.filters["retold"] = retold
     environment.globals |= {"base": f"base.{kind}", "parts": f"parts.{kind}"}
     return environment
 

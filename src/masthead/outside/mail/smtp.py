@@ -7,6 +7,7 @@ from pathlib import Path
 import aiosmtplib
 
 from masthead.base.config.values import SmtpSecurity, SmtpServer
+from masthead.base.languages.words import staff_words
 from masthead.outside.mail.message import ComposedMail
 from masthead.outside.outbound.tls import tls_context
 
@@ -105,9 +106,10 @@ def reason_of(error: Exception) -> str:
     """For the owner of a site: without the server's words, which may name its machines."""
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         codes = sorted({each.code for each in error.recipients})
-        return f"the mail server refused the address ({', '.join(map(str, codes))})"
+        shown = ", ".join(map(str, codes))
+        return staff_words("the mail server refused the address (%(codes)s)", codes=shown)
     if isinstance(error, aiosmtplib.SMTPAuthenticationError):
-        return "the mail server refused our sign-in"
+        return staff_words("the mail server refused our sign-in")
     if isinstance(error, aiosmtplib.SMTPResponseException):
-        return f"the mail server refused the email ({error.code})"
-    return "the mail server could not be reached"
+        return staff_words("the mail server refused the email (%(code)s)", code=error.code)
+    return staff_words("the mail server could not be reached")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from masthead.base.config.values import Network
+from masthead.base.languages.words import staff_marked
 from masthead.outside.outbound.addresses import Address
 from masthead.outside.outbound.errors import Kind, OutboundError
 from masthead.outside.outbound.lookup import Lookup
@@ -30,10 +31,10 @@ class CheckedLookup:
             async with asyncio.timeout(self._lookup_seconds):
                 addresses = await self._lookup(host)
         except TimeoutError as error:
-            message = "The host name could not be looked up in time."
+            message = staff_marked("The host name could not be looked up in time.")
             raise OutboundError(Kind.DNS, message) from error
         except OSError:
             addresses = ()
         if not addresses:
-            raise OutboundError(Kind.DNS, "The host name has no address.")
+            raise OutboundError(Kind.DNS, staff_marked("The host name has no address."))
         return self.check(addresses, port)

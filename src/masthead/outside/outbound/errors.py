@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from masthead.base.languages.words import staff_marked
+
 
 class Kind(StrEnum):
     REFUSED_ADDRESS = "refused_address"
@@ -31,7 +33,9 @@ class BadStatus(OutboundError):
     """A download got another status than 200."""
 
     def __init__(self, status: int, retry_after: int | None = None) -> None:
-        super().__init__(Kind.STATUS, f"The server answered {status}.")
+        super().__init__(
+            Kind.STATUS, staff_marked("The server answered %(status)s.") % {"status": status}
+        )
         self.status = status
         self.retry_after = retry_after
         """Seconds."""

@@ -14,6 +14,7 @@ import aiohttp
 from yarl import URL
 
 from masthead.base import clock
+from masthead.base.languages.words import staff_marked
 from masthead.outside.outbound.answers import Answer, Download
 from masthead.outside.outbound.checked_lookup import CheckedLookup
 from masthead.outside.outbound.connections import CheckedResolver, connector, new_session
@@ -91,7 +92,7 @@ class HttpCalls:
                     yield _download_of(response, max_bytes, deadline)
                     return
                 target = _next_hop(target, response)
-        raise OutboundError(Kind.PROTOCOL, "The server redirects too often.")
+        raise OutboundError(Kind.PROTOCOL, staff_marked("The server redirects too often."))
 
     @asynccontextmanager
     async def _get(
@@ -159,7 +160,8 @@ def _next_hop(target: URL, response: aiohttp.ClientResponse) -> URL:
     try:
         return parse_url(str(target.join(URL(response.headers["Location"]))), IMAGES)
     except (KeyError, ValueError):
-        raise OutboundError(Kind.PROTOCOL, "The server redirects to an invalid URL.") from None
+        message = staff_marked("The server redirects to an invalid URL.")
+        raise OutboundError(Kind.PROTOCOL, message) from None
 
 
 def _download_of(response: aiohttp.ClientResponse, max_bytes: int, deadline: float) -> Download:
@@ -193,4 +195,5 @@ async def _next_chunk(content: aiohttp.StreamReader, deadline: float) -> bytes:
 
 
 def _too_large(max_bytes: int) -> OutboundError:
-    return OutboundError(Kind.TOO_LARGE, f"The file has more than {max_bytes} bytes.")
+    message = staff_marked("The file has more than %(number)s bytes.")
+    return OutboundError(Kind.TOO_LARGE, message % {"number": max_bytes})

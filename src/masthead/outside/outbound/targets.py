@@ -15,6 +15,7 @@ import idna
 import msgspec
 
 from masthead.base.config.values import Network
+from masthead.base.languages.words import staff_marked
 from masthead.outside.outbound.addresses import Address, is_allowed, is_listed
 from masthead.outside.outbound.errors import refused
 
@@ -48,8 +49,8 @@ BAD_PORTS = frozenset((
 WEBHOOKS = Rules(frozenset({"https"}))
 IMAGES = Rules(frozenset({"http", "https"}), frozenset({80, 443, 8080, 8443}))
 
-NOT_A_URL = "Must be a full URL, such as https://example.com/hook."
-NOT_A_HOST_NAME = "The host can't be a host name. Use one such as example.com."
+NOT_A_URL = staff_marked("Must be a full URL, such as https://example.com/hook.")
+NOT_A_HOST_NAME = staff_marked("The host can't be a host name. Use one such as example.com.")
 
 _AUTHORITY = re.compile(r"[A-Za-z]+://([^/?#]*)")
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -63,8 +64,9 @@ def parse_url(text: str, rules: Rules) -> URL:
     """Raises OutboundError if the URL itself is not allowed."""
     url = _parsed(text)
     if url.scheme not in rules.schemes:
+        either = staff_marked("Must start with http:// or https://.")
         raise refused(
-            f"Must start with {' or '.join(f'{name}://' for name in sorted(rules.schemes))}."
+            either if "http" in rules.schemes else staff_marked("Must start with https://.")
         )
     if not url.raw_host or not url.port:
         raise refused(NOT_A_URL)
@@ -80,7 +82,7 @@ def literal_address(url: URL) -> Address | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address) and address.scope_id is not None:
-        raise refused("Must not name a network interface.")
+        raise refused(staff_marked("Must not name a network interface."))
     return address
 
 
@@ -97,7 +99,7 @@ def allowed_addresses(
     if listed:
         return listed
     if not all(is_allowed(address, allow) for address in addresses):
-        raise refused("The host is at an address that this service does not call.")
+        raise refused(staff_marked("The host is at an address that this service does not call."))
     check_port(port, rules)
     return addresses
 
@@ -114,10 +116,12 @@ def check_target(url: URL, rules: Rules, allow: Sequence[Network]) -> None:
 def check_port(port: int, rules: Rules) -> None:
     """For hosts that are not known to be on the operator's own networks."""
     if rules.ports is None and port in BAD_PORTS:
-        raise refused(f"This service does not call port {port}; use another, such as 443.")
+        said = staff_marked("This service does not call port %(port)s; use another, such as 443.")
+        raise refused(said % {"port": port})
     if rules.ports is not None and port not in rules.ports:
         ports = ", ".join(map(str, sorted(rules.ports)))
-        raise refused(f"This service does not call this port; use one of {ports}.")
+        said = staff_marked("This service does not call this port; use one of %(ports)s.")
+        raise refused(said % {"ports": ports})
 
 
 def _parsed(text: str) -> URL:
@@ -128,7 +132,7 @@ def _parsed(text: str) -> URL:
     if " " in text or "\\" in text:
         raise refused(NOT_A_URL)
     if "@" in authority[1]:
-        raise refused("Must not contain a user name or password.")
+        raise refused(staff_marked("Must not contain a user name or password."))
     # Imported here: a command has no address to parse.
     from yarl import URL
 
@@ -146,7 +150,9 @@ def _check_name(host: str) -> None:
     name = host.removesuffix(".")
     if _NUMBER.match(name.rpartition(".")[2]):
         # Some resolvers take 2130706433, 0x7f.1, 0177.0.0.1, 127.1 and 127.0.0.1. for 127.0.0.1.
-        raise refused("An address must be written as four decimal numbers, such as 192.0.2.1.")
+        raise refused(
+            staff_marked("An address must be written as four decimal numbers, such as 192.0.2.1.")
+        )
     if not _NAME.match(name) or not all(map(_is_valid_label, name.split("."))):
         raise refused(NOT_A_HOST_NAME)
 

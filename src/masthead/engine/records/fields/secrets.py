@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import Access, FieldError, refuse
 from masthead.engine.records.fields.text import Text
 
@@ -54,11 +55,11 @@ class SecretValues(Secret, frozen=True, kw_only=True):
         if len(value) > self.max_items:
             raise refuse(
                 "validation_max_items_constraint",
-                f"Must be no more than {self.max_items} item(s).",
+                staff_words("Must be no more than %(max)s item(s).", max=self.max_items),
                 max=self.max_items,
             )
         if len({name.lower() for name in value}) < len(value):
-            raise refuse("validation_invalid_value", "Has a name twice.")
+            raise refuse("validation_invalid_value", staff_words("Has a name twice."))
         for name, text in value.items():
             self.check_item(name, text)
         return super().parse(msgspec.json.encode(value).decode()) if value else ""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Column, text
 
 from masthead.base.email_address import MAX_OCTETS, is_email, normal_email
-from masthead.base.languages.words import words
+from masthead.base.languages.words import staff_words, words
 from masthead.engine.records.fields.base import Field, refuse
 from masthead.storage import dialects
 
@@ -110,7 +110,9 @@ class Slug(Text, frozen=True, kw_only=True):
         if slug in self.reserved:
             raise refuse(
                 "validation_reserved",
-                f"The site uses the address /{slug} itself. Choose another slug.",
+                staff_words(
+                    "The site uses the address /%(slug)s itself. Choose another slug.", slug=slug
+                ),
             )
         return slug
 
@@ -139,7 +141,7 @@ class Url(Text, frozen=True, kw_only=True):
         if not is_web_address(address):
             raise refuse(
                 "validation_invalid_url",
-                "Must be a full http or https URL, or a path that begins with /.",
+                staff_words("Must be a full http or https URL, or a path that begins with /."),
             )
         return address
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import Access, refuse
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.languages import LANGUAGE_TAG, MAX_TAG
@@ -22,10 +23,14 @@ class Translations(Json, frozen=True, kw_only=True):
         if found in (None, []):
             return found
         if not isinstance(found, list) or len(found) > MAX_TRANSLATIONS:
-            raise _refused(f"Must be a list of at most {MAX_TRANSLATIONS} translations.")
+            raise _refused(
+                staff_words(
+                    "Must be a list of at most %(number)s translations.", number=MAX_TRANSLATIONS
+                )
+            )
         checked = [_translation(each) for each in found]
         if len({each["language"].lower() for each in checked}) < len(checked):
-            raise _refused("Each language may appear only once.")
+            raise _refused(staff_words("Each language may appear only once."))
         return checked
 
 
@@ -35,9 +40,11 @@ def _translation(value: Any) -> dict[str, str]:
     language, url = value["language"], value["url"]
     is_tag = isinstance(language, str) and LANGUAGE_TAG.fullmatch(language)
     if not is_tag or len(language) > MAX_TAG:
-        raise _refused("Each language must be a tag such as en or pt-BR.")
+        raise _refused(staff_words("Each language must be a tag such as en or pt-BR."))
     if not isinstance(url, str) or not is_web_address(url):
-        raise _refused("Each url must be a full http or https URL, or a path that begins with /.")
+        raise _refused(
+            staff_words("Each url must be a full http or https URL, or a path that begins with /.")
+        )
     return {"language": language, "url": url}
 
 

@@ -72,12 +72,14 @@ class Number(Field, frozen=True, kw_only=True):
 
     def _number(self, value: Any) -> int | float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise refuse("validation_not_a_number", "Must be a number.")
+            raise refuse("validation_not_a_number", _NO_NUMBER)
         if isinstance(value, float) and not math.isfinite(value):
-            raise refuse("validation_not_a_number", "Must be a number.")
+            raise refuse("validation_not_a_number", _NO_NUMBER)
         if self.whole:
             if value != int(value):
-                raise refuse("validation_only_int_constraint", "Must be a whole number.")
+                raise refuse(
+                    "validation_only_int_constraint", staff_words("Must be a whole number.")
+                )
             return int(value)
         return float(value)
 
@@ -149,11 +151,14 @@ class Select(Field, frozen=True, kw_only=True):
     def parse(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.values:
             shown = value if isinstance(value, str) and len(value) <= 40 else ""
+            names = ", ".join(self.values)
             raise refuse(
                 "validation_invalid_value",
-                f"Invalid value {shown}. Must be one of: {', '.join(self.values)}."
+                staff_words(
+                    "Invalid value %(value)s. Must be one of: %(names)s.", value=shown, names=names
+                )
                 if shown
-                else f"Must be one of: {', '.join(self.values)}.",
+                else staff_words("Must be one of: %(names)s.", names=names),
             )
         return value
 
@@ -170,11 +175,13 @@ class Date(Field, frozen=True, kw_only=True):
         moment = read_moment(value) if isinstance(value, str) else None
         if moment is None:
             raise refuse(
-                "validation_invalid_date", "Must be a date such as 2026-11-14T09:30:00.123Z."
+                "validation_invalid_date",
+                staff_words("Must be a date such as 2026-11-14T09:30:00.123Z."),
             )
         return moment
 
 
+_NO_NUMBER = staff_words("Must be a number.")
 _DATE_SHAPE = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?\s*([Zz]|[+-]\d\d:?\d\d)?)?\Z"
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from masthead.base.errors import WrongState
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Pointer, Record
 from masthead.engine.records.fields.relation import OnDelete
 from masthead.engine.records.fields.relation_list import RelationList
@@ -33,9 +34,11 @@ class Restoring:
         key = (entry["type"], entry["record_id"])
         collection = unit.registry[entry["type"]]
         if await unit.find(collection, {"id": entry["record_id"]}, limit=1):
-            raise WrongState("Another record has this id now, so this one can't be restored.")
+            raise WrongState(
+                staff_words("Another record has this id now, so this one can't be restored.")
+            )
         if key not in self._copies:
-            raise WrongState("The trash has no copy of it, so it can't be restored.")
+            raise WrongState(staff_words("The trash has no copy of it, so it can't be restored."))
         record = await self._prepare(collection, self._copies[key])
         await unit.insert_again(collection, record)
         async with unit.batched_inserts():
@@ -89,7 +92,9 @@ class Restoring:
         if is_there or await self._unit.find(target, {"id": value}, limit=1):
             return value
         if relation.required:
-            raise WrongState("What it belonged to is deleted, so it can't be restored.")
+            raise WrongState(
+                staff_words("What it belonged to is deleted, so it can't be restored.")
+            )
         return ""
 
     def _dependents(self, root: Key) -> Iterator[tuple[str, Record]]:

@@ -13,6 +13,7 @@ from typing import Any
 from masthead.base.caller import Caller, system
 from masthead.base.errors import Conflict, Forbidden, NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.access import Action, access_of, allow, name_of, refuse_guest
 from masthead.engine.records.changes import Change, PreparedTexts
 from masthead.engine.records.collection import Collection, Record, Rules
@@ -149,7 +150,11 @@ class Unit(ChangeWriter):
         that they got it."""
         if not collection.owner_may_delete and not self._caller.is_platform:
             refuse_guest(self._caller)
-            raise Forbidden(f"Only an operator of the service can delete {name_of(collection)}.")
+            raise Forbidden(
+                staff_words(
+                    "Only an operator of the service can delete %(what)s.", what=name_of(collection)
+                )
+            )
         old = await self._visible(collection, record_id, Action.DELETE)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict

@@ -10,6 +10,7 @@ import msgspec
 from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Forbidden, Invalid, Problem
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.access import Action, access_of, allow
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import REQUIRED, Access, Field, FieldError
@@ -127,7 +128,7 @@ _WHO = {
     Access.ADMIN: "An owner of the site",
     Access.PLATFORM: "An operator of the service",
 }
-_IMMUTABLE = Problem("validation_immutable", "Can't be changed.")
+_IMMUTABLE = Problem("validation_immutable", staff_words("Can't be changed."))
 _NOT_RELATIVE = Problem("validation_invalid_modifier", "Can't be changed by + or -.")
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import Conflict, NotFound
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import both_numbers, counted, words
 from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.engine.records.collection import Record
@@ -166,7 +167,7 @@ def _shown(request: AdminRequest, export: Record) -> Record:
     is_over = export["state"] == READY and not is_ready
     return export | {
         "badge": _STATES[EXPIRED if is_over else export["state"]],
-        "detail": export["error"] or _contents(export),
+        "detail": retold(export["error"]) or _contents(export),
         "is_ready": is_ready,
     }
 

@@ -96,7 +96,8 @@ customElements.define("mh-tags", class extends HTMLElement {
     const fresh = named.filter((each) => !had.includes(each));
     if (!fresh.length) return;
     this.tags = [...had, ...fresh];
-    this.said.textContent = this.dataset.added.replace("{}", fresh.join(", "));
+    const tags = new Intl.ListFormat(document.documentElement.lang).format(fresh);
+    this.said.textContent = this.dataset.added.replace("{}", tags);
   }
 
   without(tag) {

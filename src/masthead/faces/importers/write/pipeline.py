@@ -27,7 +27,7 @@ from msgspec import Struct, field
 from masthead.base.errors import Forbidden
 from masthead.base.ids import TenantId
 from masthead.base.languages.formats import listed
-from masthead.base.languages.words import staff_marked
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
@@ -411,7 +411,9 @@ async def require_writable_site(services: SharedServices, tenant_id: TenantId) -
     found = await records.find_one(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found["read_only_mode"] or found["deleted_at"]):
         raise Forbidden(
-            "This site is read-only. Nothing can be imported until it is writable again."
+            staff_words(
+                "This site is read-only. Nothing can be imported until it is writable again."
+            )
         )
     return found
 

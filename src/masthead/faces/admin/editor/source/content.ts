@@ -9,7 +9,7 @@ import { lost } from "./losses.ts";
 import type { Notices } from "./offers.ts";
 import { cleanPaste } from "./paste.ts";
 import { extensions } from "./schema.ts";
-import { _ } from "./words.ts";
+import { _, listed } from "./words.ts";
 
 /** Null for a document that the editor would change by opening it. */
 export function openedContent(documentId: string, html: string, notices: Notices): JsonNode | string | null {
@@ -22,7 +22,7 @@ export function openedContent(documentId: string, html: string, notices: Notices
   }
   const losses = lost(html);
   if (losses.length) {
-    notices.add("warn", _("If you save here, the text loses parts that the editor lacks: %(parts)s.", { parts: losses.join(", ") }), "losses");
+    notices.add("warn", _("If you save here, the text loses parts that the editor lacks: %(parts)s.", { parts: listed(losses) }), "losses");
   }
   return cleanPaste(html);
 }

@@ -16,6 +16,7 @@ from masthead.engine.records.filter.conditions import equals, has_item
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import number
+from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.lists import ListPage, Pick, Search, read_page
 from masthead.faces.admin.pages.media.item import ADDRESS, Detail, detail_of, thumb_of
 from masthead.faces.admin.request import AdminRequest
@@ -189,7 +190,7 @@ async def _store_file(request: AdminRequest, upload: Upload, given: Mapping[str,
 def reason_of(error: MastheadError) -> str:
     """Beside the name of a file that was refused."""
     if isinstance(error, Invalid):
-        return " ".join(str(problem.message) for problem in error.problems.values())
+        return " ".join(map(sentence_of, error.problems.values()))
     return str(error)
 
 

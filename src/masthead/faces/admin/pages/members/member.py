@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.languages.moments import Day
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.translators import spoken_now
 from masthead.base.languages.words import marked, words, words_in
 from masthead.engine.records.access import access_of
@@ -228,7 +229,11 @@ def _stopped(request: AdminRequest, member: MemberRecord) -> dict[str, str] | No
     if member["mail_state"] == MAIL_OK:
         return None
     when = request.when(member["mail_state_at"]) if member["mail_state_at"] else ""
-    return {"why": STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
+    return {
+        "why": STOPPED[member["mail_state"]],
+        "words": retold(member["mail_state_reason"]),
+        "at": when,
+    }
 
 
 async def member_page(request: AdminRequest, member_id: str) -> Answer:
@@ -356,7 +361,7 @@ async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
             words("Welcome email:") if each.kind == WELCOME else words("Newsletter:"),
             f"/admin/mailings/{each.mailing_id}" if may_change(request) else "",
             each.subject,
-            each.reply,
+            retold(each.reply),
             _FATES[each.fate],
         )
         for each in await recipients.of_member(request.tenant_id, member_id, NEWEST)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
@@ -96,7 +97,7 @@ async def lift_form(request: AdminRequest, member_id: str) -> Answer:
         "address": f"{MEMBERS}/{member_id}/mail-again",
         "back": back,
         "email": member["email"],
-        "reason": member["mail_state_reason"],
+        "reason": retold(member["mail_state_reason"]),
         "means": _MEANS[member["mail_state"]],
         "from": request.query.get("from", ""),
     }

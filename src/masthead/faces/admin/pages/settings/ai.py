@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from masthead.base.languages.formats import Numeral
 from masthead.base.languages.words import words
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
@@ -57,7 +58,7 @@ _LIMITS = (
         words("Tokens a day"),
         words("Input and output together. Leave empty for no limit."),
     ),
-    Ask("ai_per_day", words("Calls a day"), words("Empty is %(number)s.", number=f"{PER_DAY:,}")),
+    Ask("ai_per_day", words("Calls a day"), words("Empty is %(number)s.", number=Numeral(PER_DAY))),
     Ask("ai_per_minute", words("Calls a minute"), words("Empty is %(number)s.", number=PER_MINUTE)),
 )
 _ASKS = (*_OWN, *_LIMITS)

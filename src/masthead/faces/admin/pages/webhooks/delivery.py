@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base import clock, ids
 from masthead.base.errors import NotFound
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import counted, words
 from masthead.engine.events.log import LoggedEvent
 from masthead.engine.events.names import TEST_PING
@@ -121,7 +122,7 @@ def _sentence(
         )
     return words(
         "%(error)s That was on %(when)s.",
-        error=last.error or words("There was no answer."),
+        error=retold(last.error) or words("There was no answer."),
         when=when,
     )
 
