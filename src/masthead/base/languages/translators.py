@@ -108,8 +108,8 @@ def translator_of(language: str) -> Translator:
 
 @cache
 def admin_translator(language: str) -> Translator:
-    """What readers see as well is in their catalog: in a language that the admin does not have, an
-    email to the staff has these words alone."""
+    """Has the words of readers, too: in a language that the admin lacks, which an email to the
+    staff may be in, it has these alone."""
     if language == "en":
         return ENGLISH
     catalog, *others = (_catalog(language, name) for name in _staff_catalogs(language))
