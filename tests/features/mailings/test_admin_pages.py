@@ -123,11 +123,11 @@ async def test_an_owner_can_keep_editors_from_mailing(press: Press) -> None:
         await editor.post(f"{path}/test", form),
     ):
         assert answer.status_code == 403
-        assert "Ask an owner." in unescape(answer.text)
+        assert "Ask an owner of the site." in unescape(answer.text)
     begun = await owner.post(path, filled((await owner.get(path)).text))
     own = begun.headers["location"]
     page = (await editor.get(own)).text
-    assert "To pause or cancel it, ask an owner." in page
+    assert "To pause or cancel it, ask an owner of the site." in page
     assert 'name="do"' not in page
     for name in ("pause", "cancel", "again"):
         assert (await editor.post(own, {"do": name})).status_code == 403

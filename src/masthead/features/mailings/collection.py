@@ -27,7 +27,7 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
     SENDING: staff_words("sending"),
     PAUSED: staff_words("paused"),
     SENT: staff_words("sent"),
-    CANCELLED: staff_words("cancelled"),
+    CANCELLED: staff_words("called off"),
     FAILED: staff_words("failed"),
 }
 POST, DIGEST, WELCOME = "post", "digest", "welcome"
@@ -71,7 +71,7 @@ def refuse_sending(caller: Caller, settings: Mapping[str, Any]) -> None:
 def who_sends(settings: Mapping[str, Any]) -> str:
     if settings["editors_send_mailings"]:
         return staff_words("an editor or an owner")
-    return staff_words("an owner")
+    return staff_words("an owner of the site")
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
