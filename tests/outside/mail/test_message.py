@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
 
 from masthead.base.email_address import is_email, normal_email
@@ -24,7 +23,7 @@ from masthead.features.site.address import Site
 from masthead.outside.mail.emails import EMAILS, write_email
 from masthead.outside.mail.headers import field, one_line
 from masthead.outside.mail.message import Mail, RenderedMail, compose
-from masthead.outside.mail.rendering import FOLDER, render
+from masthead.outside.mail.rendering import FOLDER, render, templates
 
 SENDER = Address("Masthead", addr_spec="no-reply@example.org")
 WRITTEN = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
@@ -373,10 +372,9 @@ def test_an_unsubscribe_link_is_in_both_parts() -> None:
 @pytest.mark.parametrize("template", EMAILS)
 def test_no_value_of_any_mail_is_markup(template: str) -> None:
     """Also in the branches that show something where a value is empty."""
-    environment = Environment(extensions=["jinja2.ext.i18n"])
     source = "".join((FOLDER / f"{each}.html").read_text() for each in ("base", template))
     source = re.sub(r"{% extends [^%]*%}|{% (?:end)?block[^%]*%}", "", source)
-    names = find_undeclared_variables(environment.parse(source)) - {"base", "parts"}
+    names = find_undeclared_variables(templates("html").parse(source)) - {"base", "parts"}
     eve = {name: 2 if name in NUMBERS else "<b>Eve</b>" for name in names}
     for empty in ("", *re.findall(r"{% (?:el)?if (\w+)", source)):
         values = {name: "" if name == empty else value for name, value in eve.items()}

@@ -20,7 +20,8 @@ _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 @cache
-def _environment(kind: str) -> Environment:
+def templates(kind: str) -> Environment:
+    """Those of the emails, as "html" or as "txt"."""
     # Imported on first use, because few commands render emails.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -64,11 +65,11 @@ def render(mail: Mail) -> RenderedMail:
     }
     with speaking(translator):
         template = f"{mail.template}.html"
-        html = _environment("html").get_template(template).render(values)
+        html = templates("html").get_template(template).render(values)
         return RenderedMail(
             to=mail.to,
             subject=str(mail.subject),
-            text=_environment("txt").get_template(template).render(values).lstrip("\n"),
+            text=templates("txt").get_template(template).render(values).lstrip("\n"),
             html=with_directions(html, values["direction"]),
             to_name=mail.to_name,
             reply_to=mail.reply_to,
