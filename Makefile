@@ -121,10 +121,10 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m bench $(BENCH_OPTIONS)
 
 # The current version beside an older commit: make bench-commits BASE=HEAD~3, with the same options.
-# BASE=. is this version beside itself.
+# BASE=. is this version beside itself; ENGINE=postgresql measures both on PostgreSQL.
 bench-commits: $(VENV)/.installed-test
 	$(if $(BASE),,$(error Say which commit: make bench-commits BASE=<commit>))
-	$(BIN)/python -m bench.commits "$(BASE)" $(BENCH_OPTIONS)
+	$(BIN)/python -m bench.commits "$(BASE)" $(BENCH_OPTIONS) $(if $(ENGINE),--engine $(ENGINE))
 
 # One feature, for example make bench-mailings OPTIONS="--members 2000": docs/benchmarks.md lists them.
 bench-%: $(VENV)/.installed-test

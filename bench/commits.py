@@ -5,6 +5,7 @@ work, and beside the bare HTTP server. Exits with 1 if a row is lower by more th
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Final
 
 from bench import checkout, datasets, progress, report, runner
 from bench.data import Content
+from bench.databases import POSTGRESQL, SQLITE, databases, settle
 from bench.masthead import Masthead
 from bench.runner import OURS, PEER, Filled, RunOptions
 from bench.tasks import Settings
@@ -30,12 +32,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     current = checkout.current()
     content = Content(options.sites, options.posts)
     settings = Settings(options.seconds, options.connections)
-    with datasets.run_folder() as folder:
+    is_postgres = options.engine == POSTGRESQL
+    with datasets.run_folder() as folder, databases(options.engine, folder) as new_database:
         sides = {}
         for name, version in {PEER: older, OURS: current}.items():
-            sides[name] = Filled(Masthead(version.name, version.command), folder / name)
+            url = new_database() if is_postgres else ""
+            service = Masthead(version.name, version.command, database_url=url)
+            sides[name] = Filled(service, folder / name)
             sides[name].folder.mkdir()
-            sides[name].side.fill(sides[name].folder, content)
+            service.fill(sides[name].folder, content)
+            if is_postgres:
+                asyncio.run(settle(url))
         wanted = RunOptions(content, options.rounds, settings, options.only)
         rows = progress.shown(runner.measured(sides, wanted))
     if not rows:
@@ -54,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.commits", description=__doc__)
     parser.add_argument("base", help=f"a commit; {HERE} for this version beside itself")
+    parser.add_argument("--engine", choices=(SQLITE, POSTGRESQL), default=SQLITE)
     progress.add_options(parser, rounds=7, seconds=1.0, sites=2, posts=2_000)
     return parser.parse_args(arguments)
 

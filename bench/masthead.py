@@ -3,6 +3,7 @@ version has, and served by `masthead serve`."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import http.client
 import json
@@ -18,6 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Final
 
+import asyncpg
+
 from bench import process
 from bench.data import Post
 from bench.http import request_bytes
@@ -28,22 +31,27 @@ _SCOPES: Final = ("--scope", "posts:read", "--scope", "posts:write")
 _MOST_WRITERS: Final = 8
 _MOST_INDEX_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 0.2
+_FIRST_QUEUED: Final = "SELECT 1 FROM search_queue LIMIT 1"
 
 
 @dataclass
 class MastheadService(Service):
     api: ClassVar = "/api/v1/posts"
     folder: Path = field(kw_only=True)
+    database_url: str = field(kw_only=True)
 
     def wait_until_calm(self) -> None:
         """Also until its search index has all posts: the indexer pauses for requests, and a pause
         looks calm. What it had left to do would be a part of the next row."""
         deadline = time.monotonic() + _MOST_INDEX_SECONDS
-        database = f"file:{self.folder / 'masthead.db'}?mode=ro"
-        with closing(sqlite3.connect(database, uri=True)) as connection:
-            while _is_behind(connection) and time.monotonic() < deadline:
-                time.sleep(_LOOK_SECONDS)
+        while self._is_behind() and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
         super().wait_until_calm()
+
+    def _is_behind(self) -> bool:
+        if self.database_url:
+            return asyncio.run(_postgres_is_behind(self.database_url))
+        return _sqlite_is_behind(self.folder / "masthead.db")
 
     def host(self, site: str) -> dict[str, str]:
         return {"Host": f"{site}.localhost:{self.port}"}
@@ -68,6 +76,8 @@ class Masthead:
     name: str = "Masthead"
     command: str = process.COMMAND
     workers: int = 1
+    database_url: str = ""
+    """Of a PostgreSQL database; otherwise the folder has one of SQLite."""
 
     @property
     def version(self) -> str:
@@ -108,6 +118,7 @@ class Masthead:
 
     def run(self, folder: Path, *arguments: str) -> str:
         environment = {"MASTHEAD_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
+        environment |= self._database
         done = subprocess.run(
             [self.command, *arguments, *(() if arguments[0] == "--version" else ("--json",))],
             env=os.environ | environment,
@@ -123,17 +134,33 @@ class Masthead:
     @contextmanager
     def serving(self, folder: Path) -> Iterator[MastheadService]:
         workers = f"--workers={self.workers}"
-        with process.masthead(folder, None, workers, command=self.command) as (port, server):
-            keys = json.loads((folder / KEYS).read_text())
-            yield MastheadService(port, server.pid, keys, folder=folder)
+        started = process.masthead(folder, self._database, workers, command=self.command)
+        with started as (port, server):
+            keys, url = json.loads((folder / KEYS).read_text()), self.database_url
+            yield MastheadService(port, server.pid, keys, folder=folder, database_url=url)
+
+    @property
+    def _database(self) -> dict[str, str]:
+        return {"MASTHEAD_DATABASE_URL": self.database_url} if self.database_url else {}
 
 
-def _is_behind(connection: sqlite3.Connection) -> bool:
+def _sqlite_is_behind(database: Path) -> bool:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        try:
+            return connection.execute(_FIRST_QUEUED).fetchone() is not None
+        except sqlite3.OperationalError:
+            # A version without this queue, or one that writes its first tables.
+            return False
+
+
+async def _postgres_is_behind(url: str) -> bool:
+    connection = await asyncpg.connect(url)
     try:
-        return connection.execute("SELECT 1 FROM search_queue LIMIT 1").fetchone() is not None
-    except sqlite3.OperationalError:
-        # A version without this queue, or one that writes its first tables.
+        return await connection.fetchval(_FIRST_QUEUED) is not None
+    except asyncpg.UndefinedTableError:
         return False
+    finally:
+        await connection.close()
 
 
 def _create(service: MastheadService, posts: list[Post]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from bench.data import Content
@@ -13,6 +14,7 @@ from bench.rows import OPERATIONS, Operation, read
 from bench.runner import OURS, PEER, Filled, RunOptions
 from bench.service import CanNot, Service
 from bench.tasks import Request, Settings
+from tests.databases import fresh_postgres_url
 
 from bench import ceiling, checkout, datasets, runner
 
@@ -70,6 +72,19 @@ def test_the_ceiling_is_measured_beside_both(
     assert (found.problems, found.notes) == ([], [])
     assert [len(each) for each in (found.peer, found.ours, found.ceiling)] == [1, 1, 1]
     assert found.ceiling[0].value > 0
+
+
+@pytest.mark.sweep
+def test_a_service_on_postgresql_is_measured(tmp_path: Path) -> None:
+    filled = Filled(Masthead(database_url=fresh_postgres_url()), tmp_path / "data")
+    filled.folder.mkdir()
+    filled.side.fill(filled.folder, CONTENT)
+    [operation] = [each for each in OPERATIONS if each.name == "v1 create"]
+    with filled.side.serving(filled.folder) as service:
+        taken = operation.prepare(service, CONTENT).round(service, 0, QUICK.settings)
+        service.wait_until_calm()
+    assert taken.problems == []
+    assert not (filled.folder / "masthead.db").exists()
 
 
 def test_the_ceiling_takes_large_answers_that_arrive_in_pieces(bare: ceiling.Ceiling) -> None:
