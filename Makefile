@@ -36,7 +36,7 @@ install: $(VENV)/.installed
 	$(BIN)/python -m compileall -q src
 
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
-  $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed $(LITESTREAM)/.installed
+  $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed $(LITESTREAM)/.installed $(VENV)/.compiled-tests
 
 # Every behaviour once, in ten minutes. make test ARGS="tests/features/posts -k slug" runs a part.
 test: install-test
