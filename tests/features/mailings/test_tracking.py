@@ -97,7 +97,7 @@ async def test_readers_are_told_and_can_leave_without_a_detour(press: Press) -> 
     (letter,) = press.postbox.letters
     for part in ("plain", "html"):
         told = " ".join(text_of(letter, part).split())
-        assert "counts whether it is opened and which readers follow its links" in told
+        assert "records whether it is opened and which readers follow its links" in told
     own = [each for each in links(letter) if "/member/" in each]
     assert own
     assert all("/mail/click" not in each for each in own)

@@ -51,11 +51,11 @@ class Tracked(msgspec.Struct, frozen=True):
         """The sentence in the footer that tells readers."""
         if self.opens and self.clicks:
             return words(
-                "This email counts whether it is opened and which readers follow its links."
+                "This email records whether it is opened and which readers follow its links."
             )
         if self.opens:
-            return words("This email counts whether it is opened.")
-        return words("This email counts which readers follow its links.")
+            return words("This email records whether it is opened.")
+        return words("This email records which readers follow its links.")
 
     def apply(self, html: str) -> str:
         if self.clicks:
