@@ -61,6 +61,14 @@ def test_a_browser_names_the_languages_that_it_wants(header: str, language: str)
         ),
         ("550 5.1.1 No such user here", "550 5.1.1 No such user here"),
         (
+            "“007” is being changed. Wait until that is done.",
+            "„007“ wird gerade geändert. Warten Sie, bis das erledigt ist.",
+        ),
+        (
+            "“٣” is being changed. Wait until that is done.",
+            "„٣“ wird gerade geändert. Warten Sie, bis das erledigt ist.",
+        ),
+        (
             "The export has more than 100,000 posts.",
             "Der Export enthält mehr als 100.000 Beiträge.",
         ),

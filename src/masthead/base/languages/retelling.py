@@ -29,7 +29,8 @@ _FIELD, _PROBLEM = "field", "problem"
 """The names of values that are words themselves."""
 _FEWEST_LETTERS: Final = 12
 """In a message with values: one that has fewer would be found in many texts."""
-_NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})*")
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,2}(?:,[0-9]{3})*")
+"""As the service writes one: `007` is a name."""
 _BETWEEN_SENTENCES: Final = re.compile(r"(?<=[.!?]) (?=[^\W\d_a-z])")
 
 
