@@ -34,6 +34,7 @@ from masthead.features.payments.reconcile import Reconciliation
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.links import GRACE_PERIOD
 from masthead.features.site.collection import site_settings
+from masthead.outside.mail.smtp import NoSuchMailbox
 from masthead.service.background import job_runner
 from masthead.service.schema import tables
 
@@ -188,6 +189,19 @@ class TestPayments:
         [link] = re.findall(rf'href="(/admin/members/{member["id"]})"', page)
         assert (await owner.get(link)).status_code == 200
 
+    async def test_what_is_wrong_is_said_in_the_language_of_the_account(self, app: World) -> None:
+        processor = await new_processor(app)
+        owner, _ = await staff(processor.tenant, "owner", language="de")
+        await processor.send(joined())
+        member = await processor.one("blog_members")
+        await processor.tenant.update("blog_members", member["id"], {"tier": "free"})
+        await Reconciliation(app.parts.records, tables).run()
+        await processor.tenant.settings(member_payment_secret_key="sk_live_1")
+        await processor.send(joined())
+        page = (await owner.get(PAYMENTS)).text
+        assert "ist kostenlos, laut Abonnement aber bezahlt" in page
+        assert "ein Testereignis, obwohl der Zahlungsschlüssel der Website ein echter ist" in page
+
 
 class TestAi:
     async def test_a_key_a_model_and_a_budget_are_used_by_the_next_call(
@@ -328,6 +342,16 @@ class TestMail:
             await job_runner(world.parts).run_due()
             assert "451" not in (await owner.get(MAIL)).text
             await world.parts.close()
+
+    async def test_the_reason_is_in_the_language_of_the_account(self, office: Office) -> None:
+        tenant = await office.world.new_tenant("site")
+        owner, _ = await staff(tenant, "owner", language="de")
+        mark = (await owner.post(f"{MAIL}/test")).headers["location"].partition("=")[2]
+        why = str(NoSuchMailbox())
+        await office.world.parts.mail.fail(tenant.id, mark.partition("-")[0], why, gave_up=True)
+        page = (await owner.get(f"{MAIL}?test={mark}")).text
+        assert "dieses Postfach gibt es nicht. Masthead versucht es nicht noch einmal." in page
+        assert "Dieses Postfach gibt es nicht<" in page
 
     async def test_failures_of_another_site_are_not_shown(self, office: Office) -> None:
         one, two = await office.world.new_tenant("one"), await office.world.new_tenant("two")

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from tests.faces.admin.visitor import staff
 from tests.faces.importers.write.exports import WrittenExport, imported
 from tests.features.mailings.conftest import Press
 from tests.world import records_of
@@ -332,7 +333,11 @@ async def test_turned_off_it_waits_until_it_is_on_again(press: Press) -> None:
     await send(press)
     [text] = await press.world.parts.records.find(welcome_emails, {}, tenant_id=press.tenant.id)
     await press.tenant.update("welcome_emails", text["id"], {"is_on": False})
-    assert (await mailing_of(press))["status"] == "paused"
+    mailing = await mailing_of(press)
+    assert mailing["status"] == "paused"
+    owner, _ = await staff(press.tenant, "owner", language="de")
+    page = (await owner.get(f"/admin/mailings/{mailing['id']}")).text
+    assert "Die Begrüßungs-E‑Mail ist ausgeschaltet." in page
     press.world.clock.advance(hours=1)
     await send(press)
     assert press.postbox.letters == []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from masthead.base.errors import Invalid, Problem
 from masthead.base.languages.formats import Numeral
-from masthead.base.languages.words import staff_words
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.content.html.markup import tokens_of
 from masthead.content.texts.content import (
     CLEAN_FIELDS,
@@ -33,7 +33,9 @@ from masthead.features.mailings.collection import ONE_LINE, PAUSED, SENDING, mai
 from masthead.features.members.welcome import KINDS, WELCOME_EMAILS
 
 MAX_TEXT: Final = 100_000
-TURNED_OFF: Final = "The welcome email is turned off. Those who wait get it when it is on again."
+TURNED_OFF: Final = staff_marked(
+    "The welcome email is turned off. Those who wait get it when it is on again."
+)
 _BLANK: Final = Problem("validation_required", staff_words("Cannot be blank."))
 _TOO_LONG: Final = Problem(
     "validation_length_out_of_range",

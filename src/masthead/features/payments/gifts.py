@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from masthead.base import clock, ids
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
 from masthead.engine.records.write.unit import Unit
@@ -26,8 +27,8 @@ from masthead.features.payments.payloads import Checkout
 MONTHS = (1, 3, 6, 12)
 MAIL_HOUR = 8
 """On the chosen day, in the site's time zone."""
-NO_MONTHS = "the metadata of the gift has no months: no code was made"
-NO_EMAIL = "no email address in the checkout: the code was not emailed"
+NO_MONTHS = staff_marked("the metadata of the gift has no months: no code was made")
+NO_EMAIL = staff_marked("no email address in the checkout: the code was not emailed")
 
 _TIER, _MONTHS, _TO, _ON = "gift_tier", "gift_months", "gift_to", "gift_on"
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

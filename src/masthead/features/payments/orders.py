@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.base import ids
+from masthead.base.languages.words import staff_marked
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.write.unit import Unit
 from masthead.features.commerce.collection import carts, orders, products
@@ -13,8 +14,10 @@ from masthead.features.payments.inbox import Inbox, Refunded
 from masthead.features.payments.memberships import find_member
 from masthead.features.payments.payloads import Checkout, Item, Refund
 
-NO_EMAIL = "no email address in the checkout: no order was made"
-OTHER_AMOUNT = "the amount or currency is not that of the order or product: order left pending"
+NO_EMAIL = staff_marked("no email address in the checkout: no order was made")
+OTHER_AMOUNT = staff_marked(
+    "the amount or currency is not that of the order or product: order left pending"
+)
 
 
 async def settle_checkout(unit: Unit, inbox: Inbox, checkout: Checkout) -> str:

@@ -13,6 +13,7 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked
 from masthead.base.logs import log
 from masthead.features.payments import description
 from masthead.features.payments.handlers import HANDLERS
@@ -35,8 +36,8 @@ REFUSAL_EVERY = timedelta(minutes=1)
 """Refused events come from anyone, so they may not cause a write each."""
 
 NO_RECEIVER = "No payments are received at this URL."
-TEST_EVENT = "a test event, while the tenant's payment key is a live one"
-CONNECTED = "an event of a connected account: send those to the tenant's own URL"
+TEST_EVENT = staff_marked("a test event, while the tenant's payment key is a live one")
+CONNECTED = staff_marked("an event of a connected account: send those to the tenant's own URL")
 
 _SLUG = re.compile(r"[a-z0-9-]{1,63}")
 _LIVE_KEY = re.compile(r"[a-z]+_live_")

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_marked
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
@@ -36,6 +37,10 @@ MAX_LISTED = 50
 PAYMENT_DEADLINE = timedelta(days=1)
 """How long an order may stay unpaid."""
 EVENT_PERIOD = timedelta(days=7)
+_OTHER_TIER = {
+    "paid": staff_marked("is free, and paid by the subscription"),
+    "free": staff_marked("is paid, and free by the subscription"),
+}
 
 
 class Finding(msgspec.Struct, omit_defaults=True):
@@ -148,20 +153,20 @@ class Reconciliation:
                     tenant_id,
                     orders,
                     "(status = 'paid' || status = 'shipped') && payment_id = ''",
-                    "has no payment",
+                    staff_marked("has no payment"),
                 ),
                 await self._find_matching(
                     tenant_id,
                     orders,
                     f"status = 'pending' && created < '{late}'",
-                    "waits for its payment",
+                    staff_marked("waits for its payment"),
                 ),
             ),
             subscriptions=await self._find_matching(
                 tenant_id,
                 payment_subscriptions,
                 "member_id = '' && tier = 'paid'",
-                "belongs to no member",
+                staff_marked("belongs to no member"),
             ),
             events=await self._events(tenant_id, now),
         )
@@ -172,8 +177,7 @@ class Reconciliation:
         async for member, rows in self._find_paying(tenant_id):
             expected = member_outcome(map(state_row, rows), given_to(member), now).tier
             if expected is not None and expected != member["tier"]:
-                why = f"is {member['tier']}, and {expected} by the subscription"
-                wrong.append(Finding(member["id"], why))
+                wrong.append(Finding(member["id"], _OTHER_TIER[expected]))
         return _kind(wrong)
 
     async def _find_paying(self, tenant_id: TenantId) -> AsyncIterator[tuple[Record, list[Record]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import aiosmtplib
 
 from masthead.base.config.values import SmtpSecurity, SmtpServer
-from masthead.base.languages.words import staff_words
+from masthead.base.languages.words import staff_marked, staff_words
 from masthead.outside.mail.message import ComposedMail
 from masthead.outside.outbound.tls import tls_context
 
@@ -25,12 +25,14 @@ class Undeliverable(Exception):
 
 class NoSuchMailbox(Undeliverable):
     def __init__(self) -> None:
-        super().__init__("there is no such mailbox")
+        super().__init__(staff_marked("there is no such mailbox"))
 
 
 class AsciiOnly(Undeliverable):
     def __init__(self) -> None:
-        super().__init__("the mail server accepts only ASCII addresses (no SMTPUTF8, RFC 6531)")
+        super().__init__(
+            staff_marked("the mail server accepts only ASCII addresses (no SMTPUTF8, RFC 6531)")
+        )
 
 
 class SmtpTransport:
