@@ -184,6 +184,16 @@ def test_a_latin_name_stands_by_itself_in_a_text_from_right_to_left() -> None:
         assert "\u2068" not in str(subject)
 
 
+def test_no_polish_line_ends_with_a_word_of_one_letter() -> None:
+    polish = translator_of("pl")
+    said = polish.gettext("The rest of this post is for members, and joining is free")
+    assert said == "Dalsza część tego tekstu jest dla członków, a\u00a0dołączenie jest bezpłatne"
+    link = '<a href="%(url)s#comments">'
+    assert link in polish.gettext(f"One thread. {link}Show all comments</a>")
+    with speaking(polish):
+        assert listed(["Ada", "Ben"]) == "Ada i\u00a0Ben"
+
+
 def test_values_in_tags_are_left_as_they_are() -> None:
     message = 'Everything, %(cost)s: <a href="%(url)s">what paid members get</a>'
     assert (

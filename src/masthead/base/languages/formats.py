@@ -9,7 +9,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from masthead.base.languages.translators import primary_language, spoken_now
+from masthead.base.languages.translators import primary_language, spoken_now, tied
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -38,10 +38,11 @@ def _separators(language: str, kind: str) -> tuple[str, str, str, str]:
     if locale is None:
         return ", ", ", ", f" {kind} ", f" {kind} "
     patterns = locale.list_patterns["standard" if kind == "and" else kind]
-    return tuple(
+    between = (
         patterns[name].partition("{0}")[2].partition("{1}")[0]
         for name in ("start", "middle", "end", "2")
     )
+    return tuple(map(tied, between) if primary_language(language) == "pl" else between)
 
 
 @lru_cache(maxsize=4_096)

@@ -30,6 +30,8 @@ ADMIN_LANGUAGES: Final = {"en": "English", "de": "Deutsch"}
 _RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
 _VALUE: Final = re.compile(r"(<[^<>]*>|%\((?:address|code|link|path|url)\)s)|%\(\w+\)s")
 """A tag or an address, which programs read, or the place of another value."""
+_LONE_LETTER: Final = re.compile(r"(?<![^\s(„])([aiouwz]) ", re.IGNORECASE)
+"""The Polish words of one letter."""
 
 
 class Translator:
@@ -63,15 +65,24 @@ class CatalogTranslator(Translator):
         for name in ("gettext", "ngettext", "pgettext", "npgettext"):
             # Not through a method of ours: a page has a hundred words.
             method = getattr(catalog, name)
-            is_isolating = direction_of(spoken) == "rtl"
-            setattr(self, name, _isolating(method) if is_isolating else method)
+            if direction_of(spoken) == "rtl":
+                method = _changed(method, _isolated)
+            elif spoken == "pl":
+                method = _changed(method, tied)
+            setattr(self, name, method)
 
 
-def _isolating(method: Callable[..., str]) -> Callable[..., str]:
+def _changed(method: Callable[..., str], change: Callable[[str], str]) -> Callable[..., str]:
     def said(*given: Any) -> str:
-        return _isolated(method(*given))
+        return change(method(*given))
 
     return said
+
+
+@lru_cache(maxsize=2_048)
+def tied(text: str) -> str:
+    """A Polish line never ends with a word of one letter: it stays with the next one."""
+    return _LONE_LETTER.sub("\\1\u00a0", text)
 
 
 @lru_cache(maxsize=2_048)
