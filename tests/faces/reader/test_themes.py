@@ -447,6 +447,42 @@ COLOURS = {"plain": PAIRS, **{name: PAIRS | pairs_of(sheet) for name, sheet in S
 GROUNDS = ("paper", "sheet", "raised")
 
 
+def in_language(themes: Themes, name: str, language: str) -> html.HtmlElement:
+    template, frame, page = PAGES[name]
+    frame = replace(frame, site=replace(frame.site, language=language))
+    return html.document_fromstring(themes.render("plain", template, frame, page))
+
+
+def test_japanese_names_and_sentences_have_no_blanks_between_them(plain: Themes) -> None:
+    [names] = in_language(plain, "home", "ja").xpath("//*[@class='meta']/span[contains(., '、')]")
+    assert names.text == "Marguerite Oyelaran-Whitcombe、Nell Ashby"
+    account = in_language(plain, "account", "ja")
+    [tier] = account.xpath("//*[@id='tier']//small/text()")
+    assert tier.strip().startswith("Supporter、年額£44。変更や終了は、")
+    [tier] = in_language(plain, "account", "it").xpath("//*[@id='tier']//small/text()")
+    assert " ".join(tier.split()).startswith("Supporter, £44 all’anno. Le email")
+
+
+def test_minutes_have_the_forms_of_their_language(plain: Themes) -> None:
+    shown = {
+        language: in_language(plain, "home", language).xpath("//*[@class='meta']/span[last()]")
+        for language in ("en", "ar")
+    }
+    minutes = {language: {each.text for each in found} for language, found in shown.items()}
+    assert {"6 min", "2 min", "11 min"} <= minutes["en"]
+    assert {"\u20686\u2069 دقائق", "دقيقتان", "\u206811\u2069 دقيقة"} <= minutes["ar"]
+
+
+def test_sentences_of_strangers_are_escaped(themes_of: Write) -> None:
+    themes = themes_of({"harbour/templates/post.html": "{{ page.card.title | sentences }}"})
+    post = PostPage(replace(LIGHTHOUSE, title="<b>灯。 台</b>"), TEXT, LIGHTHOUSE.published)
+    frame = chrome()
+    for language, blank in (("en", " "), ("ja", "")):
+        frame = replace(frame, site=replace(frame.site, language=language))
+        shown = themes.render("harbour", "post.html", frame, post)
+        assert shown == f"&lt;b&gt;灯。{blank}台&lt;/b&gt;"
+
+
 class TestTokens:
     @pytest.mark.parametrize("look", [0, 1], ids=["light", "dark"])
     @pytest.mark.parametrize("theme", OUR_THEMES)

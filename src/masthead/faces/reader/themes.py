@@ -7,10 +7,12 @@ sandbox and see only the views."""
 from __future__ import annotations
 
 import hashlib
+import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from jinja2 import (
     BaseLoader,
@@ -24,7 +26,7 @@ from jinja2 import (
 )
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from masthead.base.languages.formats import (
     language_name,
@@ -223,6 +225,7 @@ def _environment(
         "listed": listed,
         "number": _number,
         "per": _per,
+        "sentences": _sentences,
         "separator": _separator,
     }
     return environment
@@ -268,6 +271,7 @@ def _number(value: int) -> str:
     return number_text(value, spoken_now().language.lower())
 
 
+_AFTER_STOP: Final = re.compile(r"(?<=。)\s+")
 _PRICE_PER = {
     "month": marked("%(price)s a month"),
     "year": marked("%(price)s a year"),
@@ -279,6 +283,14 @@ def _per(price: str, interval: str, tag: str = "") -> Markup:
     shown = Markup("<{0}>{1}</{0}>").format(tag, price) if tag else price
     translated = spoken_now().gettext(_PRICE_PER[interval])
     return Markup(translated) % {"price": shown}  # noqa: S704  (a translation of ours)
+
+
+def _sentences(text: str) -> Markup:
+    """Sentences beside each other: in Japanese, no space is between them."""
+    shown = escape(text)
+    if spoken_now().spoken != "ja":
+        return shown
+    return Markup(_AFTER_STOP.sub("", shown))  # noqa: S704  (escaped above)
 
 
 def _separator(loop: LoopContext, kind: str = "and") -> str:
