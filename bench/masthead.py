@@ -77,7 +77,7 @@ class Masthead:
     command: str = process.COMMAND
     workers: int = 1
     database_url: str = ""
-    """Of a PostgreSQL database; otherwise the folder has one of SQLite."""
+    """A PostgreSQL database; without it, the folder has one of SQLite."""
 
     @property
     def version(self) -> str:
