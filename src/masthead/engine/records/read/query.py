@@ -15,7 +15,7 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.base.byte_cache import ByteCache
 from masthead.base.counters import CACHES
-from masthead.engine.records.collection import BUCKET_SEPARATOR, TENANT_ID, Collection
+from masthead.engine.records.collection import BUCKET_SEPARATOR, TENANT_ID, Collection, Counter
 from masthead.engine.records.derived.list_items import (
     has_any_item,
     is_item_lookup,
@@ -160,69 +160,28 @@ class Queries:
     def buckets(self, collection: Collection, each: str) -> tuple[Statement, int]:
         """The buckets of the counter of a list field in the order of their items, with totals, and
         how many buckets an item has at most."""
-        [counter] = (one for one in collection.counters if one.each == each)
-        rows = record_counts.c
-        wanted = (
-            sa.select(rows.bucket, rows.total)
-            .where(
-                rows.tenant_id == sa.bindparam("tenant", required=True),
-                rows.collection == collection.name,
-                rows.counter == counter.name,
-                rows.bucket >= sa.bindparam("first", required=True),
-                rows.bucket < sa.bindparam("last", required=True),
-                rows.total > 0,
-            )
-            .order_by(rows.bucket)
-            .limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
-        )
+        counter = _counter_of_items(collection, each)
         per_item = prod(len(choices_of(collection, name)) for name in counter.by)
         key = ("buckets", collection.name, each)
-        return self._cached(key, lambda: self._database.compile(wanted)), per_item
+        return self._cached(key, lambda: self._compile_buckets(collection, counter)), per_item
 
     def item_totals(
         self, collection: Collection, each: str, items: Sequence[str]
     ) -> tuple[Statement, list[str]]:
         """The totals of the `buckets` that these items of a list field may have."""
-        [counter] = (one for one in collection.counters if one.each == each)
-        rows = record_counts.c
-        wanted = sa.select(rows.bucket, rows.total).where(
-            rows.tenant_id == sa.bindparam("tenant", required=True),
-            rows.collection == collection.name,
-            rows.counter == counter.name,
-            dialects.any_of(rows.bucket, sa.bindparam("buckets", required=True)),
-            rows.total > 0,
-        )
+        counter = _counter_of_items(collection, each)
         choices = product(items, *(choices_of(collection, name) for name in counter.by))
         key = ("item totals", collection.name, each)
-        statement = self._cached(key, lambda: self._database.compile(wanted))
+        statement = self._cached(key, lambda: self._compile_item_totals(collection, counter))
         return statement, [BUCKET_SEPARATOR.join(values) for values in choices]
 
     def tenant_totals(self, collection: Collection, summed: str = "") -> Statement:
-        # One that counts every record once.
-        counted = next(each.name for each in collection.counters if not each.each)
-        counter = sum_of(summed) if summed else counted
-        rows = record_counts.c
-        wanted = (
-            sa.select(rows.tenant_id, sa.func.sum(rows.total))
-            .where(
-                dialects.any_of(rows.tenant_id, sa.bindparam("tenants", required=True)),
-                rows.collection == collection.name,
-                rows.counter == counter,
-            )
-            .group_by(rows.tenant_id)
-        )
         key = ("tenant totals", collection.name, summed)
-        return self._cached(key, lambda: self._database.compile(wanted))
+        return self._cached(key, lambda: self._compile_tenant_totals(collection, summed))
 
     def sum_of_all(self, collection: Collection, name: str) -> Statement:
-        rows = record_counts.c
-        wanted = sa.select(sa.func.coalesce(sa.func.sum(rows.total), 0)).where(
-            rows.collection == collection.name,
-            rows.counter == sum_of(name),
-            rows.bucket == "",
-        )
         key = ("sum of all", collection.name, name)
-        return self._cached(key, lambda: self._database.compile(wanted))
+        return self._cached(key, lambda: self._compile_sum_of_all(collection, name))
 
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
@@ -308,6 +267,44 @@ class Queries:
         if rule:
             query = query.where(compiler.trusted(rule, ref))
         return self._database.compile(query.with_only_columns(ref.table.c.id))
+
+    def _compile_buckets(self, collection: Collection, counter: Counter) -> Statement:
+        rows = record_counts.c
+        wanted = sa.select(rows.bucket, rows.total).where(
+            *_totals_of(collection, counter),
+            rows.bucket >= sa.bindparam("first", required=True),
+            rows.bucket < sa.bindparam("last", required=True),
+        )
+        limit = sa.bindparam("limit", required=True, type_=dialects.Integer())
+        return self._database.compile(wanted.order_by(rows.bucket).limit(limit))
+
+    def _compile_item_totals(self, collection: Collection, counter: Counter) -> Statement:
+        rows = record_counts.c
+        wanted = sa.select(rows.bucket, rows.total).where(
+            *_totals_of(collection, counter),
+            dialects.any_of(rows.bucket, sa.bindparam("buckets", required=True)),
+        )
+        return self._database.compile(wanted)
+
+    def _compile_tenant_totals(self, collection: Collection, summed: str) -> Statement:
+        # One that counts every record once.
+        counted = next(each.name for each in collection.counters if not each.each)
+        rows = record_counts.c
+        wanted = sa.select(rows.tenant_id, sa.func.sum(rows.total)).where(
+            dialects.any_of(rows.tenant_id, sa.bindparam("tenants", required=True)),
+            rows.collection == collection.name,
+            rows.counter == (sum_of(summed) if summed else counted),
+        )
+        return self._database.compile(wanted.group_by(rows.tenant_id))
+
+    def _compile_sum_of_all(self, collection: Collection, name: str) -> Statement:
+        rows = record_counts.c
+        wanted = sa.select(sa.func.coalesce(sa.func.sum(rows.total), 0)).where(
+            rows.collection == collection.name,
+            rows.counter == sum_of(name),
+            rows.bucket == "",
+        )
+        return self._database.compile(wanted)
 
     def _compile_next_due(self, collection: Collection, date: str) -> Statement:
         table, rule = self._tables[collection.name], collection.rules.read
@@ -458,6 +455,22 @@ def _bytes_of(prepared: Any) -> int:
     """An estimate: the names, the slots and the shape grow with the text."""
     statement = prepared if isinstance(prepared, Statement) else prepared.statement
     return 8 * len(statement.text)
+
+
+def _counter_of_items(collection: Collection, each: str) -> Counter:
+    """The one that counts the records of each item of a list field."""
+    [counter] = (one for one in collection.counters if one.each == each)
+    return counter
+
+
+def _totals_of(collection: Collection, counter: Counter) -> tuple[sa.ColumnElement[bool], ...]:
+    rows = record_counts.c
+    return (
+        rows.tenant_id == sa.bindparam("tenant", required=True),
+        rows.collection == collection.name,
+        rows.counter == counter.name,
+        rows.total > 0,
+    )
 
 
 def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression | None:
