@@ -21,11 +21,11 @@ from masthead.base import ids
 from masthead.base.config.values import RetryPolicy
 from masthead.engine.events.catalog import CATALOG
 from masthead.faces.admin.lists import PER_PAGE
-from masthead.faces.admin.navigation import MOST_DEAD
 from masthead.features.webhooks import delivery_log
 from masthead.features.webhooks.actions import MAX_PER_TENANT
 from masthead.features.webhooks.delivery_log import DeliveryFilter
 from masthead.features.webhooks.signing import sign
+from masthead.features.webhooks.statements import MAX_LATELY_DEAD
 from masthead.service.background import job_runner
 from masthead.service.schema import tables
 from masthead.storage.database import EVERY_TENANT
@@ -449,8 +449,8 @@ class TestDeadLetters:
         assert not count.search((await visitor.get("/admin")).text)
 
     async def test_the_frame_counts_up_to_a_limit(self, hooks: Hooks, browser: Visitor) -> None:
-        await died(hooks, MOST_DEAD + 1)
-        assert f"dead deliveries: </span>{MOST_DEAD}+<" in (await browser.get("/admin")).text
+        await died(hooks, MAX_LATELY_DEAD + 1)
+        assert f"dead deliveries: </span>{MAX_LATELY_DEAD}+<" in (await browser.get("/admin")).text
 
     async def test_all_that_match_are_retried_in_the_background(
         self, hooks: Hooks, browser: Visitor, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,6 @@ from masthead.faces.admin.request import AdminRequest, Count
 from masthead.features.comments.collection import PENDING, comments
 from masthead.features.commerce.collection import gift_cards, orders, products
 from masthead.features.payments.collection import tiers
-from masthead.features.webhooks.delivery_log import DeliveryFilter
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -52,8 +51,6 @@ MEMBERS = _Entry(words("Members"), "/admin/members", "users", Access.EDITOR)
 WEBHOOKS = _Entry(words("Webhooks"), "/admin/webhooks", "webhook", Access.ADMIN)
 MORE = _Entry(words("More"), "/admin/more", "menu")
 EXPORT = _Entry(words("Export"), "/admin/tools/export", "download", Access.ADMIN)
-MOST_DEAD = 100
-"""More are not counted."""
 
 # A line for each page, in the order of the frame: at most 13, which fit beside a page.
 _CONTENT = (
@@ -170,9 +167,9 @@ async def count_waiting(request: AdminRequest) -> None:
         request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
         # As on the home page: earlier deaths are no longer shown.
-        lately = DeliveryFilter(since=request.records.clock() - LATELY)
+        since = request.records.clock() - LATELY
         log = request.services.webhooks.deliveries.log
-        dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)
+        dead = await log.count_lately_dead(request.tenant_id, since)
         request.waiting[WEBHOOKS.url] = Count(
             dead.total, words("dead deliveries"), is_bad=True, has_more=not dead.is_exact
         )

@@ -14,7 +14,7 @@ from masthead.base import clock
 from masthead.base.ids import TenantId
 from masthead.engine.events.names import TEST_PING
 from masthead.features.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
-from masthead.features.webhooks.statements import QueueStatements
+from masthead.features.webhooks.statements import MAX_LATELY_DEAD, QueueStatements
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction
 
@@ -156,12 +156,17 @@ class DeliveryLog:
         page = _log_page(await self._fetch(query.limit(_literal(limit + 1))), limit)
         return replace(page, items=page.items[::-1])
 
-    async def count_dead(
-        self, tenant_id: TenantId, filter_: DeliveryFilter, most: int = MAX_COUNTED
-    ) -> DeadCount:
+    async def count_lately_dead(self, tenant_id: TenantId, since: datetime) -> DeadCount:
+        """For every page of the admin: its statement is compiled once."""
+        values = {"tenant": tenant_id, "since": clock.to_text(since)}
+        statement, bound = self._sql.count_lately_dead(values)
+        [(total,)] = await self._database.fetch(EVERY_TENANT, statement, bound, slow=True)
+        return DeadCount(total, total < MAX_LATELY_DEAD)
+
+    async def count_dead(self, tenant_id: TenantId, filter_: DeliveryFilter) -> DeadCount:
         d = self._deliveries.c
         conditions = self._conditions(tenant_id, replace(filter_, state=DEAD, event=""))
-        most = MAX_SCANNED if filter_.event else most
+        most = MAX_SCANNED if filter_.event else MAX_COUNTED
         dead = sa.select(d.event).where(*conditions).limit(_literal(most)).subquery()
         is_wanted = dead.c.event == filter_.event if filter_.event else sa.true()
         matching = sa.func.count(sa.case((is_wanted, sa.literal_column("1"))))

@@ -29,6 +29,8 @@ _now: Any = sa.bindparam("now")
 _limit: Any = sa.bindparam("limit")
 
 DROP_BATCH = 1_000
+MAX_LATELY_DEAD = 100
+"""More are not counted."""
 CLAIM_SIZES = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """A claim uses the smallest of these that is enough."""
 
@@ -237,6 +239,11 @@ class QueueStatements:
             )
             .values(state=PENDING, attempts=0, next_attempt_at=_now, updated=_now)
         )
+        lately_dead = sa.select(d.id).where(
+            d.tenant_id == _tenant, d.state == DEAD, d.created >= sa.bindparam("since")
+        )
+        counted = lately_dead.limit(_at_most(MAX_LATELY_DEAD)).subquery()
+        self.count_lately_dead = self._compile(sa.select(sa.func.count()).select_from(counted))
         columns = (
             *(a.number, a.status, a.duration_ms, a.error, a.answer, a.created),
             *(a.url, a.signed_at, a.signature, a.standard_signature),
