@@ -8,9 +8,12 @@ from __future__ import annotations
 from functools import wraps
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
+
+from masthead.faces.reader.inlined_includes import WithIncludes
 
 
 class _Shared(BytecodeCache):
@@ -31,7 +34,20 @@ def _key(bucket: Bucket) -> tuple[object, ...]:
     options = (of.autoescape, of.trim_blocks, of.lstrip_blocks, of.keep_trailing_newline)
     language = getattr(of, "words_compiled_in", None)
     kind = (type(of), of.undefined, frozenset(of.extensions), language and language.gettext)
-    return (bucket.key, bucket.checksum, *kind, *options)
+    included = _sources(of) if of.code_generator_class is WithIncludes else None
+    return (bucket.key, bucket.checksum, included, *kind, *options)
+
+
+def _sources(of: Environment) -> int:
+    """Differs between environments in which a template includes others."""
+    if of not in _SOURCES:
+        assert of.loader is not None
+        texts = (of.loader.get_source(of, name)[0] for name in of.list_templates())
+        _SOURCES[of] = hash(tuple(texts))
+    return _SOURCES[of]
+
+
+_SOURCES: WeakKeyDictionary[Environment, int] = WeakKeyDictionary()
 
 
 def share_compiled_templates() -> None:

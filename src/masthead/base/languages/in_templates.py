@@ -29,12 +29,12 @@ def install_words(environment: Environment, compiled_in: Translator | None = Non
     environment.policies["ext.i18n.trimmed"] = True
     environment.words_compiled_in = compiled_in  # type: ignore[attr-defined]
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
-    environment.code_generator_class = _DirectCalls
+    environment.code_generator_class = DirectCalls
     environment.words_in_html = _functions(_in_html)  # type: ignore[attr-defined]
     environment.words_in_text = _functions(_in_text)  # type: ignore[attr-defined]
 
 
-class _DirectCalls(CodeGenerator):
+class DirectCalls(CodeGenerator):
     """Calls the functions for words without asking what they want to know of the context."""
 
     def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:

@@ -45,6 +45,7 @@ from masthead.base.languages.translators import (
 )
 from masthead.base.languages.words import marked
 from masthead.base.logs import log
+from masthead.faces.reader.inlined_includes import WithIncludes
 from masthead.faces.reader.views import Chrome
 from masthead.features.site.design import OUR_THEMES, PLAIN, THEME_NAME, theme_names
 from masthead.web.assets import Assets
@@ -218,6 +219,8 @@ def _environment(
         auto_reload=False,
     )
     install_words(environment, translator)
+    if not is_touched:
+        environment.code_generator_class = WithIncludes
     environment.globals = {"asset": assets.url, "range": environment.globals["range"]}
     environment.filters |= {
         "date": _date,
