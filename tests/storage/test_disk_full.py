@@ -20,9 +20,11 @@ from tests.log_lines import capture_logs
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 
+from masthead.base.errors import Unavailable
 from masthead.identity.limits.store_sqlite import SqliteLimitStore
 from masthead.service.cli.installation_checks import data_dir, storage
 from masthead.storage import disk
+from masthead.storage.local_objects import WRITE_BYTES, LocalObjectStore
 from masthead.storage.migrate import migrate
 
 POSTS = "/api/v1/posts"
@@ -206,6 +208,27 @@ async def test_a_file_system_without_space(small_disk: Path) -> None:
         await recovered(world)
     finally:
         await world.parts.close()
+
+
+async def test_a_file_system_that_became_read_only(small_disk: Path) -> None:
+    """As one does that has found an error."""
+    store, large = LocalObjectStore(small_disk), b"x" * 2 * WRITE_BYTES
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(large), 65_536):
+            yield large[start : start + 65_536]
+
+    await store.put("a/kept.txt", b"kept")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(Unavailable):
+        await store.put("a/small.txt", b"small")
+    with pytest.raises(Unavailable):
+        await store.put("a/large.txt", pieces())
+    with pytest.raises(Unavailable):
+        await store.delete("a/kept.txt")
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    await store.put("a/large.txt", pieces())
+    assert sorted([key async for key in store.list_keys("a")]) == ["a/kept.txt", "a/large.txt"]
 
 
 @asynccontextmanager

@@ -70,8 +70,7 @@ class LocalObjectStore(ObjectStore):
             with _file_errors():
                 await asyncio.to_thread(_rename_durably, temporary, path, self._folder)
         finally:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
+            _forget(temporary)
 
     async def _delete(self, keys: list[str]) -> None:
         with _file_errors():
@@ -102,8 +101,13 @@ def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
             _sync_file(file)
         _rename_durably(temporary, path, folder)
     finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+        _forget(temporary)
+
+
+def _forget(temporary: Path) -> None:
+    """A disk that takes nothing more may not give it up either; the sweep removes it then."""
+    with suppress(OSError):
+        temporary.unlink()
 
 
 async def _write_all(file: BinaryIO, first: bytes, rest: AsyncIterator[bytes]) -> None:
