@@ -334,6 +334,18 @@ async def test_an_upload_that_a_sweep_waits_for_is_no_orphan(site: Site) -> None
     )
 
 
+async def test_a_list_of_members_whose_upload_was_cut_off_is_no_fault(site: Site) -> None:
+    """Its record is stored before its file. Once the import is started, the file must be there."""
+    imports = site.app.collection("member_imports")
+    key = f"{site.tenant.id}/member_imports/{'a' * 15}/members.csv"
+    stamped = {"id": "a" * 15, "object_key": key}
+    await site.app.parts.records.create(system(site.tenant.id), imports, {}, stamped=stamped)
+    assert await faults(site) == []
+    await run(site.app, change(site, imports.name, "a" * 15, status="queued"))
+    (found,) = await faults(site)
+    assert (found.check, found.collection) == ("files", imports.name)
+
+
 async def test_what_is_left_of_no_site_is_found(only_site: Site) -> None:
     site, nobody = only_site, "n" * 15
     counted = {"collection": "posts", "counter": "", "bucket": "", "total": 1}

@@ -13,7 +13,7 @@ from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.file import File
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.collection import stored_keys as run_keys
-from masthead.faces.importers.member_csv.collection import member_imports
+from masthead.faces.importers.member_csv.collection import QUEUED, RUNNING, member_imports
 from masthead.faces.site_export.collection import READY, export_key, site_exports
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.export import archive_key
@@ -68,7 +68,8 @@ def _export_keys(export: Record) -> list[str]:
 
 
 def _upload_keys(upload: Record) -> list[str]:
-    return [upload["object_key"]] if upload["object_key"] else []
+    # Before the import is started, the file may be missing: it is stored after its record.
+    return [upload["object_key"]] if upload["status"] in (QUEUED, RUNNING) else []
 
 
 def _trashed_keys(entry: Record) -> list[str]:
