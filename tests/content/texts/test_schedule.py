@@ -45,6 +45,18 @@ async def test_after_a_downtime_it_is_published_late(app: World, tenant: TenantW
     assert (await stored(tenant, post["id"]))["status"] == "published"
 
 
+async def test_a_clock_that_is_put_back_publishes_nothing_early_and_forgets_nothing(
+    app: World, tenant: TenantWorld
+) -> None:
+    post = await tenant.post()
+    await schedule(app, await tenant.owner(), post["id"], hours=2)
+    await run_jobs(app, ahead=timedelta(hours=2))
+    assert (await stored(tenant, post["id"]))["status"] == "draft"
+    app.clock.advance(hours=2)
+    await run_jobs(app)
+    assert (await stored(tenant, post["id"]))["status"] == "published"
+
+
 async def test_another_time_or_none_counts(app: World, tenant: TenantWorld) -> None:
     later, never, owner = await tenant.post(), await tenant.post(), await tenant.owner()
     for post in (later, never):

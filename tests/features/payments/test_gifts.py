@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.features.payments.processor import (
     new_processor,
     refunded,
 )
+from tests.features.privacy.requests import run_jobs
 from tests.outside.mail.offices import Office, office, office_world, text_of
 from tests.world import TenantWorld
 
@@ -175,6 +177,16 @@ class TestEmail:
         office.world.clock.advance(seconds=int((morning - now).total_seconds()) - 60)
         assert await office.mails() == []
         office.world.clock.advance(minutes=2)
+        assert len(await office.mails()) == 1
+
+    async def test_it_waits_also_if_the_clock_is_put_back(
+        self, office: Office, mailed: Processor
+    ) -> None:
+        day = office.world.clock().date().replace(month=12, day=31)
+        await buy(mailed, gift_on=day.isoformat())
+        await run_jobs(office.world, ahead=timedelta(days=365))
+        assert await office.mails() == []
+        office.world.clock.advance(days=365)
         assert len(await office.mails()) == 1
 
     async def test_a_refund_before_the_day_stops_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,17 @@ async def test_a_cancelled_deletion_deletes_nothing(
     app.clock.advance(days=60)
     await run_jobs(app)
     assert await find(app, "blog_members", {"id": member.id, "tenant_id": tenant.id})
+
+
+async def test_a_clock_that_is_put_back_erases_nobody_early_and_forgets_nobody(
+    owner: Account, member: Account, app: World
+) -> None:
+    asked = (await owner.api.post(DELETE, json=member_deletion(member.id))).json()
+    await run_jobs(app, ahead=timedelta(days=31))
+    assert (await request_of(app, asked["request_id"]))["status"] == "queued"
+    app.clock.advance(days=31)
+    await run_jobs(app)
+    assert (await request_of(app, asked["request_id"]))["status"] == "completed"
 
 
 # A tenant

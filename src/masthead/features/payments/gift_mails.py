@@ -28,7 +28,11 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
         site = await sites.of(job.tenant_id)
         async with records.unit(system(job.tenant_id)) as unit:
             card = await unit.find_one(gift_cards, {"id": job.payload["gift_card_id"]})
-            if card is None or not _is_due(card, unit.now):
+            if card is None or not _is_waiting(card):
+                return
+            if card["send_on"] > unit.now:
+                # Another time, or the clock was put back since the job was claimed.
+                await unit.enqueue(MAIL_GIFT, job.payload, card["send_on"])
                 return
             to = card["email"] or card["buyer_email"]
             member = await unit.find_one(blog_members, {"email": to})
@@ -39,12 +43,11 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
     return {MAIL_GIFT: mail}
 
 
-def _is_due(card: Record, now: str) -> bool:
-    """Another time has a job of its own."""
+def _is_waiting(card: Record) -> bool:
     if card["kind"] != MEMBERSHIP or not (card["email"] or card["buyer_email"]):
         return False
     is_over = card["sent_at"] or card["redeemed"] or card["voided_at"]
-    return bool(not is_over and card["send_on"] and card["send_on"] <= now)
+    return bool(card["send_on"] and not is_over)
 
 
 async def _compose(unit: Unit, card: Record, site: Site) -> Mail:

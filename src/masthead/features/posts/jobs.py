@@ -25,9 +25,12 @@ def handlers(records: Records) -> Mapping[str, Handler]:
         async with records.unit(system(job.tenant_id)) as unit:
             now = records.clock()
             for post in await unit.find(posts, {"id": job.payload["id"]}, limit=1):
-                if not is_due(post, clock.to_text(now)):
+                if not post["scheduled_for"]:
                     continue
-                if await is_suspended(unit):
+                if not is_due(post, clock.to_text(now)):
+                    # Another time, or the clock was put back since the job was claimed.
+                    await unit.enqueue(PUBLISH_JOB, job.payload, post["scheduled_for"])
+                elif await is_suspended(unit):
                     await unit.enqueue(PUBLISH_JOB, job.payload, clock.to_text(now + HELD_RETRY))
                 else:
                     await unit.update(posts, post["id"], {"status": PUBLISHED})

@@ -57,7 +57,12 @@ class PrivacyWork:
     async def _erase(self, job: Job) -> None:
         """In time slices, so that several erasures take turns."""
         request = await self._requests.find(job.payload["request_id"])
-        if request is None or not self._is_due(request):
+        if request is None or not _is_planned(request):
+            return
+        if request["grace_until"] > clock.to_text(self._records.clock()):
+            # The clock was put back since the job was claimed.
+            async with self._records.unit(system(job.tenant_id)) as unit:
+                await unit.enqueue(ERASE_JOB, dict(job.payload), request["grace_until"])
             return
         email = job.payload.get("email", "")
         if request["status"] == "queued" and not await self._erasure.run(request, email=email):
@@ -68,12 +73,6 @@ class PrivacyWork:
         async with self._records.unit(system()) as unit:
             # Names and addresses of members and commenters are in the full-text index.
             await unit.enqueue(COMPACT_JOB, {"has_words": True})
-
-    def _is_due(self, request: Record) -> bool:
-        """The job of a cancelled deletion stays queued; a later deletion has its own job."""
-        now = clock.to_text(self._records.clock())
-        is_open = request["status"] in ("queued", "completed") and request["confirmed_at"]
-        return bool(is_open and request["grace_until"] <= now)
 
     async def _make_compact(self, job: Job) -> None:
         """In time slices: stopping the worker waits for the running job."""
@@ -111,6 +110,11 @@ class PrivacyWork:
 
     async def _find_expired(self, filter_: str) -> list[Record]:
         return await self._records.first(system(), gdpr_requests, SWEEP_BATCH, filter=filter_)
+
+
+def _is_planned(request: Record) -> bool:
+    """The job of a cancelled deletion stays queued; a later deletion has its own job."""
+    return bool(request["status"] in ("queued", "completed") and request["confirmed_at"])
 
 
 class _Export(LongTask):
