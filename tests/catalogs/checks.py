@@ -17,6 +17,23 @@ _ANY_PERCENT = re.compile(r"%")
 _NUMBERS = {"num", "number", "count", "days"}
 """A form for one or for two may say the number as a word."""
 _TAG = re.compile(r"<[^<>]+>")
+_ANYWHERE = r"\w'\w|\"|\.\.\.|  "
+"""Signs of a typewriter; a blank too many."""
+_MISPRINTS = {
+    language: re.compile(f"{_ANYWHERE}|{own}")
+    for language, own in {
+        "ar": "[,;?]",
+        "de": r"”|[^\W\d_]…",
+        "es": "^[^¿]*[?]|^[^¡]*!",
+        "fr": "(?<!\u202f)[;?!»%]|(?<!\u202f):(?= |$)|«(?!\u202f)",
+        "it": "“",
+        "ja": "(?<!「)[?!]|[\u3040-\u9fff] ?[,:()]|[,:()] ?[\u3040-\u9fff]",
+        "nl": "[“«]",
+        "pl": "“",
+        "pt": "“",
+    }.items()
+}
+"""What no printer of the language would set: its quotes, its signs, the blanks around them."""
 
 
 def all_problems(language: str) -> Iterator[str]:
@@ -25,6 +42,7 @@ def all_problems(language: str) -> Iterator[str]:
             catalog = stored_catalog(language, name)
             yield from missing(catalog, source_catalog(name))
             yield from malformed(catalog)
+            yield from misprinted(language, catalog)
             yield from against_glossary(language, catalog)
 
 
@@ -67,6 +85,18 @@ def _faults(message: Message, text: str) -> Iterator[str]:
 
 def _placeholders(text: str) -> list[str]:
     return [name for name in _PLACEHOLDER.findall(text) if name]
+
+
+def misprinted(language: str, catalog: Catalog) -> Iterator[str]:
+    for each in catalog:
+        for text in filter(None, translations(each)) if each.id else ():
+            if found := _MISPRINTS[language].search(_set(text)):
+                yield f"{found[0]!r} is not how {language} is printed: {text!r} for {shown(each)}"
+
+
+def _set(message: str) -> str:
+    """With a value in each place."""
+    return _TAG.sub("", _PLACEHOLDER.sub(lambda found: "0" if found[1] else "%", message))
 
 
 def against_glossary(language: str, catalog: Catalog) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from babel.messages.plurals import get_plural
 from jinja2 import Environment, nodes
-from tests.catalogs.checks import against_glossary, glossary, malformed, missing
+from tests.catalogs.checks import against_glossary, glossary, malformed, misprinted, missing
 from tests.catalogs.extraction import CATALOG_LANGUAGES, SOURCE, source_catalog, stored_catalog
 
 from masthead.base.languages.translators import CATALOGS, LANGUAGES, translator_of
@@ -67,6 +67,12 @@ def test_translations_have_the_placeholders_and_tags_of_the_source(
     name: str, language: str
 ) -> None:
     assert list(malformed(stored_catalog(language, name))) == []
+
+
+@pytest.mark.parametrize(("name", "language"), OF_LANGUAGES)
+def test_translations_have_the_signs_of_their_language(name: str, language: str) -> None:
+    """Its quotes, its commas and question marks, and the narrow blanks of French."""
+    assert list(misprinted(language, stored_catalog(language, name))) == []
 
 
 @pytest.mark.parametrize(("name", "language"), OF_LANGUAGES)

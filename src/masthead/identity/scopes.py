@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from masthead.base.languages.words import staff_marked
+
 SCOPES: dict[str, str] = {
-    "posts:read": "list and view posts",
-    "posts:write": "create, update and delete posts",
-    "pages:read": "list and view pages",
-    "pages:write": "create, update and delete pages",
-    "tags:read": "list tags",
-    "tags:write": "create, rename, describe and delete tags",
-    "media:read": "list and view media",
-    "media:write": "upload, change and delete media",
-    "comments:read": "list and view comments",
-    "comments:write": "submit comments",
-    "comments:moderate": "approve, reject and delete comments",
-    "members:read": "list and view members, anonymized",
-    "members:write": "add and delete members; update a member's tier and status",
-    "members:personal": "see members' addresses, names, labels and newsletter choice",
-    "tiers:read": "list and view tiers and offers",
-    "tiers:write": "create, update and delete tiers and offers",
-    "mailings:read": "list and view mailings",
-    "mailings:write": "send posts as emails; pause, resume and cancel mailings",
-    "site-settings:read": "read the site settings, except secrets",
-    "settings:write": "update the site settings that are not secret; list, create and delete "
-    "redirects",
-    "stats:read": "view how often the site and its posts are read",
-    "webhooks:read": "list webhook subscriptions and their deliveries, and poll the events",
-    "webhooks:write": "create, update, delete and test webhook subscriptions; send events again",
+    "posts:read": staff_marked("list and view posts"),
+    "posts:write": staff_marked("create, update and delete posts"),
+    "pages:read": staff_marked("list and view pages"),
+    "pages:write": staff_marked("create, update and delete pages"),
+    "tags:read": staff_marked("list tags"),
+    "tags:write": staff_marked("create, rename, describe and delete tags"),
+    "media:read": staff_marked("list and view media"),
+    "media:write": staff_marked("upload, change and delete media"),
+    "comments:read": staff_marked("list and view comments"),
+    "comments:write": staff_marked("submit comments"),
+    "comments:moderate": staff_marked("approve, reject and delete comments"),
+    "members:read": staff_marked("list and view members, anonymized"),
+    "members:write": staff_marked("add and delete members; update a member's tier and status"),
+    "members:personal": staff_marked("see members' addresses, names, labels and newsletter choice"),
+    "tiers:read": staff_marked("list and view tiers and offers"),
+    "tiers:write": staff_marked("create, update and delete tiers and offers"),
+    "mailings:read": staff_marked("list and view mailings"),
+    "mailings:write": staff_marked("send posts as emails; pause, resume and cancel mailings"),
+    "site-settings:read": staff_marked("read the site settings, except secrets"),
+    "settings:write": staff_marked(
+        "update the site settings that are not secret; list, create and delete redirects"
+    ),
+    "stats:read": staff_marked("view how often the site and its posts are read"),
+    "webhooks:read": staff_marked(
+        "list webhook subscriptions and their deliveries, and poll the events"
+    ),
+    "webhooks:write": staff_marked(
+        "create, update, delete and test webhook subscriptions; send events again"
+    ),
 }
 
 PERSONAL = "members:personal"

@@ -14,15 +14,17 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.words import staff_marked
+
 
 class Category(StrEnum):
-    CONTENT = "Content"
-    COMMENTS = "Comments"
-    MEMBERS = "Members"
-    MAILINGS = "Mailings"
-    MEDIA = "Media"
-    COMMERCE = "Commerce"
-    SYSTEM = "System"
+    CONTENT = staff_marked("Content")
+    COMMENTS = staff_marked("Comments")
+    MEMBERS = staff_marked("Members")
+    MAILINGS = staff_marked("Mailings")
+    MEDIA = staff_marked("Media")
+    COMMERCE = staff_marked("Commerce")
+    SYSTEM = staff_marked("System")
 
 
 class Cause(StrEnum):
@@ -257,7 +259,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.created",
         Category.CONTENT,
-        "a post is created, as a draft or published at once",
+        staff_marked("a post is created, as a draft or published at once"),
         "posts",
         _ANY_POST,
         _CREATE,
@@ -266,7 +268,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.updated",
         Category.CONTENT,
-        "a published post is edited and stays published",
+        staff_marked("a published post is edited and stays published"),
         "posts",
         _POST_WHILE_PUBLIC,
         _UPDATE,
@@ -275,7 +277,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.published",
         Category.CONTENT,
-        "a post becomes published, when it is created or later",
+        staff_marked("a post becomes published, when it is created or later"),
         "posts",
         _POST_WHILE_PUBLIC,
         _CREATE | _UPDATE,
@@ -284,7 +286,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.unpublished",
         Category.CONTENT,
-        "a published post goes back to draft",
+        staff_marked("a published post goes back to draft"),
         "posts",
         _ANY_POST,
         _UPDATE,
@@ -294,7 +296,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.deleted",
         Category.CONTENT,
-        "a post is deleted, in any state",
+        staff_marked("a post is deleted, in any state"),
         "posts",
         _ANY_POST,
         _DELETE,
@@ -302,7 +304,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "page.published",
         Category.CONTENT,
-        "a page becomes published, when it is created or later",
+        staff_marked("a page becomes published, when it is created or later"),
         "pages",
         _PAGE,
         _CREATE | _UPDATE,
@@ -310,7 +312,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.posted",
         Category.COMMENTS,
-        "a comment is stored, in any state",
+        staff_marked("a comment is stored, in any state"),
         "comments",
         _COMMENT,
         _CREATE,
@@ -318,7 +320,10 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.approved",
         Category.COMMENTS,
-        "a comment becomes approved, each time, including one that is approved when it is created",
+        staff_marked(
+            "a comment becomes approved, each time, including one that is approved when it is "
+            "created"
+        ),
         "comments",
         _COMMENT,
         _CREATE | _UPDATE,
@@ -327,7 +332,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.received",
         Category.COMMENTS,
-        "a comment becomes approved for the first time",
+        staff_marked("a comment becomes approved for the first time"),
         "comments",
         _COMMENT,
         _CREATE | _UPDATE,
@@ -335,7 +340,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.deleted",
         Category.COMMENTS,
-        "a comment is deleted, by itself or together with its post",
+        staff_marked("a comment is deleted, by itself or together with its post"),
         "comments",
         _COMMENT,
         _DELETE,
@@ -344,7 +349,9 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "subscriber.added",
         Category.MEMBERS,
-        "a member signs up or is created with the newsletter on, or turns it on again",
+        staff_marked(
+            "a member signs up or is created with the newsletter on, or turns it on again"
+        ),
         "blog_members",
         _MEMBER,
         _CREATE | _UPDATE,
@@ -352,7 +359,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "subscriber.removed",
         Category.MEMBERS,
-        "a member unsubscribes, is cancelled or is deleted",
+        staff_marked("a member unsubscribes, is cancelled or is deleted"),
         "blog_members",
         _MEMBER,
         _UPDATE | _DELETE,
@@ -362,7 +369,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "member.subscribed",
         Category.MEMBERS,
-        "the same happens as for `subscriber.added`",
+        staff_marked("the same happens as for `subscriber.added`"),
         "blog_members",
         _MEMBER,
         _CREATE | _UPDATE,
@@ -370,7 +377,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "member.unsubscribed",
         Category.MEMBERS,
-        "the same happens as for `subscriber.removed`",
+        staff_marked("the same happens as for `subscriber.removed`"),
         "blog_members",
         _MEMBER,
         _UPDATE | _DELETE,
@@ -380,7 +387,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "member.tier_changed",
         Category.MEMBERS,
-        "a member's tier changes, by a payment, through the API or by hand",
+        staff_marked("a member's tier changes, by a payment, through the API or by hand"),
         "blog_members",
         (*_MEMBER, Fact("previous_tier", "The previous tier.", "free", "tier", is_previous=True)),
         _UPDATE,
@@ -390,7 +397,10 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "mailing.sent",
         Category.MAILINGS,
-        "a mailing of a post or digest ends: all recipients are accounted for, or it is cancelled",
+        staff_marked(
+            "a mailing of a post or digest ends: all recipients are accounted for, or it is "
+            "cancelled"
+        ),
         "mailings",
         _MAILING,
         _UPDATE,
@@ -399,7 +409,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "media.uploaded",
         Category.MEDIA,
-        "a media item is created",
+        staff_marked("a media item is created"),
         "media",
         _MEDIA,
         _CREATE,
@@ -407,7 +417,9 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "order.paid",
         Category.COMMERCE,
-        "a checkout of a product or a cart is completed, or an order's status becomes `paid`",
+        staff_marked(
+            "a checkout of a product or a cart is completed, or an order's status becomes `paid`"
+        ),
         "orders",
         _ORDER,
         _CREATE | _UPDATE,
@@ -416,7 +428,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "order.refunded",
         Category.COMMERCE,
-        "an order is refunded in full, or its status becomes `refunded`",
+        staff_marked("an order is refunded in full, or its status becomes `refunded`"),
         "orders",
         _ORDER,
         _CREATE | _UPDATE,
@@ -426,7 +438,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "order.shipped",
         Category.COMMERCE,
-        "an order's status becomes `shipped`",
+        staff_marked("an order's status becomes `shipped`"),
         "orders",
         _ORDER,
         _CREATE | _UPDATE,
@@ -436,7 +448,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "product.created",
         Category.COMMERCE,
-        "a product is created",
+        staff_marked("a product is created"),
         "products",
         _PRODUCT,
         _CREATE,
@@ -444,7 +456,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "product.updated",
         Category.COMMERCE,
-        "a product is edited",
+        staff_marked("a product is edited"),
         "products",
         _PRODUCT,
         _UPDATE,
@@ -453,8 +465,10 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "cart.abandoned",
         Category.COMMERCE,
-        "a cart with an address and items has not changed for 24 hours and is unpaid; once "
-        "per cart",
+        staff_marked(
+            "a cart with an address and items has not changed for 24 hours and is unpaid; once "
+            "per cart"
+        ),
         "carts",
         _CART,
         _CREATE | _UPDATE,
@@ -463,7 +477,9 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "gift_card.issued",
         Category.COMMERCE,
-        "a gift card is created; for a gift that a reader bought, when its payment has arrived",
+        staff_marked(
+            "a gift card is created; for a gift that a reader bought, when its payment has arrived"
+        ),
         "gift_cards",
         _GIFT_CARD,
         _CREATE,
@@ -471,7 +487,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "gift_card.redeemed",
         Category.COMMERCE,
-        "a gift card is redeemed",
+        staff_marked("a gift card is redeemed"),
         "gift_cards",
         (*_GIFT_CARD[:-1], _REDEEMED_BY, _TENANT),
         _UPDATE,
@@ -480,7 +496,9 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "test.ping",
         Category.SYSTEM,
-        "a subscription is tested, in the admin or with `POST /api/v1/webhooks/{id}/test`",
+        staff_marked(
+            "a subscription is tested, in the admin or with `POST /api/v1/webhooks/{id}/test`"
+        ),
         "webhook_subscriptions",
         _PING,
         frozenset(),

@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.daily_counts import ByDay, day_of
@@ -124,7 +125,7 @@ def _form(request: AdminRequest) -> dict[str, object]:
         ],
         "scopes": [
             WidgetChoice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
-            for name, what in SCOPES.items()
+            for name, what in zip(SCOPES, map(retold, SCOPES.values()), strict=True)
         ],
     }
 

@@ -217,7 +217,7 @@ async def duplicate(section: Section, request: AdminRequest, text_id: str) -> An
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     values = opened.values
     given = {name: values[name] for name in section.kind.edited if name not in _NOT_COPIED}
-    given["title"] = f"{values['title'][:_LONGEST_COPIED]} (copy)"
+    given["title"] = str(words("%(title)s (copy)", title=values["title"][:_LONGEST_COPIED]))
     if values["content_source"] != JSON:
         # Older than the HTML.
         del given["content_json"]

@@ -10,6 +10,7 @@ import msgspec
 from masthead.base import clock, ids
 from masthead.base.errors import Invalid
 from masthead.base.languages.formats import listed
+from masthead.base.languages.retelling import retold
 from masthead.base.languages.words import counted, words
 from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.engine.records.collection import Record
@@ -284,7 +285,9 @@ def _values(
         "has_all": ALL_EVENTS in ticked,
         "has_headers": bool(names),
         "categories": {
-            category: [_event(kind, ticked) for kind in CATALOG if _is_in(kind, category, offered)]
+            retold(str(category)): [
+                _event(kind, ticked) for kind in CATALOG if _is_in(kind, category, offered)
+            ]
             for category in Category
         },
     }
@@ -298,4 +301,4 @@ def _event(kind: EventKind, chosen: set[str]) -> Event:
     payload = msgspec.json.encode(kind.example).decode()
     body = body_of(kind.name, _EXAMPLE_TIME, payload).decode()
     # The catalog is written for documentation, where backticks mark code.
-    return Event(kind.name, kind.trigger.replace("`", ""), body, kind.name in chosen)
+    return Event(kind.name, retold(kind.trigger).replace("`", ""), body, kind.name in chosen)
