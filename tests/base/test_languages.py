@@ -39,6 +39,7 @@ from masthead.features.mailings.queue import LOST
         ("", "en"),
         ("de-AT,de;q=0.9,en;q=0.8", "de"),
         ("en;q=0.5, fr", "fr"),
+        ("en;q=0.5, de ; q=0.7", "de"),
         ("tlh, ja;q=0.3", "ja"),
         ("de;q=0, *;q=0.1", "en"),
         ("de;q=nonsense", "en"),
@@ -201,6 +202,16 @@ def test_values_in_tags_are_left_as_they_are() -> None:
         .gettext(message)
         .startswith('كل شيء، \u2068%(cost)s\u2069: <a href="%(url)s')
     )
+
+
+def test_the_first_of_a_month_has_a_name_of_its_own_in_french() -> None:
+    first, other = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 12, 21, tzinfo=UTC)
+    assert shown_date(first, "long", "fr") == "1er novembre 2026"
+    assert shown_date(first, "whole", "fr-ca") == "dimanche 1er novembre 2026"
+    assert shown_date(first, "day", "fr") == "1er nov."
+    assert shown_date(first, "month", "fr") == "novembre 2026"
+    assert shown_date(other, "long", "fr") == "21 décembre 2026"
+    assert shown_date(first, "long", "es") == "1 de noviembre de 2026"
 
 
 def test_a_moment_has_the_comma_of_its_language() -> None:

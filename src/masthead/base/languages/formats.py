@@ -4,6 +4,7 @@ English needs no Babel, which takes a tenth of a second to import."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import lru_cache
@@ -100,6 +101,8 @@ _SKELETONS: Final = {
     "month": "yMMMM",
     "time": "yMMMd",
 }
+_FIRST: Final = re.compile(r"\b1(?= \D)")
+"""The first day of a month. French says its number otherwise, which Babel does not know."""
 _WEEKDAYS: Final = (
     *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
 )
@@ -116,6 +119,11 @@ def shown_date(value: date, form: str, language: str) -> str:
     locale = locale_of(language)
     if locale is None:
         return value.strftime(_NUMERIC[form])
+    shown = _in_locale(value, form, locale)
+    return _FIRST.sub("1er", shown, count=1) if locale.language == "fr" else shown
+
+
+def _in_locale(value: date, form: str, locale: Locale) -> str:
     from babel.dates import format_date, format_skeleton
 
     if form in ("long", "whole"):

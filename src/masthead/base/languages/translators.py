@@ -151,9 +151,9 @@ def accepted_language(header: str, among: Container[str] = LANGUAGES) -> str:
     """The catalog that fits `Accept-Language` best: the first one of those wanted most."""
     wanted: list[tuple[float, str]] = []
     for each in header[:200].split(","):
-        tag, _, quality = each.strip().partition(";q=")
+        tag, _, quality = (part.strip() for part in each.partition(";"))
         try:
-            wanted.append((-float(quality or 1), tag))
+            wanted.append((-float(quality.removeprefix("q=") or 1), tag))
         except ValueError:
             continue
     for weight, tag in sorted(wanted, key=lambda found: found[0]):

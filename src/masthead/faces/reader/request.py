@@ -24,6 +24,7 @@ from masthead.base.caller import (
 )
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import Numeral
 from masthead.base.languages.words import words
 from masthead.content.texts.languages import edition_of, editions_of, root_of
 from masthead.engine.records.collection import Collection, Record
@@ -268,7 +269,7 @@ def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]
         raise BadRequest(
             words(
                 "The address has over %(number)s bytes after its question mark.",
-                number=f"{MAX_QUERY_BYTES:,}",
+                number=Numeral(MAX_QUERY_BYTES),
             )
         )
     try:
