@@ -33,7 +33,7 @@ _MISPRINTS = {
         "pt": "“",
     }.items()
 }
-"""What no printer of the language would set: its quotes, its signs, the blanks around them."""
+"""Signs, quotes and blanks that no printer of the language would set."""
 
 
 def all_problems(language: str) -> Iterator[str]:

@@ -12,6 +12,8 @@ from tests.features.privacy.requests import run_jobs
 from tests.served import serving
 from tests.world import TenantWorld, World
 
+from masthead.features.posts.collection import posts
+
 TEXT = "<p>Der Turm steht.</p>"
 OWN = {"sec-fetch-site": "same-origin"}
 
@@ -230,3 +232,75 @@ async def sent_as_it_is(
     first, *rest = head.split("\r\n")
     fields = dict(each.lower().split(": ", 1) for each in rest)
     return int(first.split()[1]), fields, body
+
+
+async def test_no_page_names_a_translation_that_is_not_published(site: TenantWorld) -> None:
+    """Its address says what the draft is about. One for members has a page, which says so."""
+    later = "2126-01-01T00:00:00Z"
+    drafts = {
+        "geheim": {"title": "Geheim"},
+        "spaeter": {"title": "Später", "status": "draft", "scheduled_for": later},
+        "nur-per-mail": {"title": "Nur per Mail", "status": "published", "email_only": True},
+    }
+    for slug, values in drafts.items():
+        await site.create("posts", {"slug": slug, "language": "de", **values})
+    await site.create("pages", {"title": "Impressum", "slug": "impressum", "language": "de"})
+    await site.published(title="Mitglieder", slug="mitglieder", visibility="members")
+    whole = f"http://{site.host}/posts/geheim"
+    shown = {
+        **dict.fromkeys([f"/posts/{each}" for each in drafts], ""),
+        **{whole: "", "/impressum": "", "/posts/geheim/?a=b#c": "", "/fr/posts/geheim": ""},
+        **{"/posts/mitglieder": "/posts/mitglieder", "/fr/posts/turm": "/posts/turm"},
+        **{"/posts/an-old-address": "/posts/an-old-address", "/archive": "/archive"},
+        "https://de.example/posts/geheim": "https://de.example/posts/geheim",
+    }
+    for number, (given, address) in enumerate(shown.items()):
+        link = {"language": "de", "url": given}
+        common = {"language": "fr", "content_html": TEXT, "translations": [link]}
+        await site.published(title="Phare", slug=f"phare-{number}", **common)
+        answer = await site.guest.get(f"/fr/posts/phare-{number}")
+        found = html.fromstring(answer.text).xpath("//*[@hreflang='de']/@href")
+        if address:
+            assert {each for each in found if each != "/"} == {
+                address if "://" in address else f"http://{site.host}{address}"
+            }, given
+        else:
+            assert set(found) == {"/"}, given
+            assert not {*drafts, "impressum"} & set(answer.text.replace("/", '"').split('"'))
+    # Once it is published, it is named.
+    [post] = await site.world.parts.records.find(posts, {"slug": "geheim"}, tenant_id=site.id)
+    await site.update("posts", post["id"], {"status": "published"})
+    assert "/posts/geheim" in (await site.guest.get("/fr/posts/phare-0")).text
+
+
+async def test_a_text_in_a_language_of_its_own_leads_to_its_translation(site: TenantWorld) -> None:
+    """The switcher beside the title has the other languages, not the one that is read."""
+    link = {"language": "de", "url": "/posts/turm"}
+    await site.published(
+        title="Torre", slug="torre", language="es", content_html=TEXT, translations=[link]
+    )
+    page = html.fromstring((await site.guest.get("/posts/torre")).text)
+    [switch] = page.xpath("//nav[@class='translations']")
+    assert [each.get("href") for each in switch.xpath("a")] == [f"http://{site.host}/posts/turm"]
+    tags = page.xpath("//head/link[@hreflang]/@hreflang")
+    assert sorted(map(str, tags)) == ["de", "es"]
+
+
+async def test_a_list_says_in_which_language_a_title_is(site: TenantWorld) -> None:
+    """Arabic in a list of German texts runs from right to left, and what is German does not."""
+    text = {"language": "ar", "content_html": "<p>كان الصباح هادئًا.</p>", "excerpt": "صباح!"}
+    await site.published(title="الضباب (2026)!", slug="dabab", **text)
+    arabic = {"lang": "ar", "dir": "rtl"}
+    for path in ("/", "/archive", "/search?q=الضباب"):
+        page = html.fromstring((await site.guest.get(path)).text)
+        [title] = page.xpath(
+            "//main//*[self::h2 or self::h3 or self::span][a[@href='/posts/dabab']]"
+        )
+        said = dict(title.attrib) or dict(title.find("a").attrib)
+        assert arabic.items() <= said.items(), path
+        assert not page.xpath("//time/ancestor::*[@lang='ar']"), path
+        [german] = page.xpath("//main//a[@href='/posts/turm']/..") or [None]
+        assert german is None or "lang" not in german.attrib
+    post = html.fromstring((await site.guest.get("/posts/dabab")).text)
+    [byline] = post.xpath("//*[@class='byline']")
+    assert (byline.get("lang"), byline.get("dir")) == ("de", "ltr")

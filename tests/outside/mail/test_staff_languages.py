@@ -39,7 +39,7 @@ async def test_staff_read_emails_in_the_language_of_their_account(
         "Ein Webhook von tenant wurde abgeschaltet",
         "Eine neue Anmeldung bei tenant",
         "Eine Test-E\u2011Mail von tenant",
-        "Fertig zum Gegenlesen bei tenant: „Hello big world“",
+        "Bereit zur Durchsicht bei tenant: „Hello big world“",
         "Ihr Code für tenant",
         "Zurückgegeben bei tenant: „Hello big world“",
         "tenant wurde gesperrt",

@@ -37,6 +37,7 @@ CARD_FIELDS = frozenset(
         "authors",
         "featured_image",
         "edition",
+        "language",
     }
 )
 BEFORE = "before"
@@ -166,7 +167,14 @@ def _card(
         audience=post["visibility"],
         levels=levels,
         is_open=post["is_open"],
+        language=own_language(request, post),
     )
+
+
+def own_language(request: SiteRequest, text: Record) -> str:
+    """The language of a text, if it is not that of the page."""
+    is_other = text["language"].lower() != request.language.lower()
+    return text["language"] if is_other else ""
 
 
 async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[str, Author]:

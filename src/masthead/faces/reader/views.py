@@ -139,6 +139,12 @@ class Card(msgspec.Struct, frozen=True):
     """The names of the tiers that a post for paid members is for; empty for all of them."""
     is_open: bool = True
     """Whether this reader may."""
+    language: str = ""
+    """The language of the text, if it is not that of the page."""
+
+    @property
+    def direction(self) -> str:
+        return direction_of(self.language)
 
 
 class Comment(msgspec.Struct, frozen=True):

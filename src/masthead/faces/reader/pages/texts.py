@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import NotFound
@@ -12,7 +11,7 @@ from masthead.content.texts.languages import root_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader import share_card
-from masthead.faces.reader.cards import cards_of, local_time, related_to
+from masthead.faces.reader.cards import cards_of, local_time, own_language, related_to
 from masthead.faces.reader.content import display
 from masthead.faces.reader.discussion import discussion_of
 from masthead.faces.reader.endpoint import Page, Redirect
@@ -23,6 +22,7 @@ from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.share_pictures import share_url
 from masthead.faces.reader.site import absolute, json_ld, site_of
 from masthead.faces.reader.tiers import offer_of
+from masthead.faces.reader.translations import translations_of
 from masthead.faces.reader.views import (
     Card,
     CommentForm,
@@ -73,10 +73,12 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     # Only its own excerpt: the beginning of the text follows below.
     shown = replace(card, excerpt=record["excerpt"])
     related = await related_to(request, record["id"])
-    language = _own_language(request, record)
+    language = card.language
     page = PostPage(shown, html, modified, discussion, related, offer=offer, language=language)
     viewed = Viewed(POST, record["id"])
-    return Page("post.html", _post_head(request, record, card), page, viewed=viewed)
+    translations = await translations_of(request, card.url, record)
+    head = _post_head(request, record, card, translations)
+    return Page("post.html", head, page, viewed=viewed)
 
 
 async def text_page(request: SiteRequest, slug: str) -> Page | Redirect:
@@ -93,24 +95,20 @@ async def draw_page(request: SiteRequest, record: Record) -> Page:
         starts_page=picture is None,
         html_cards=address_of(pages, record["id"]),
     )
-    language = _own_language(request, record)
+    language = own_language(request, record)
     page = TextPage(record["title"], html, record["excerpt"], picture, language=language)
     site = site_of(request)
     image, image_width, image_height = _shared(site, picture) if picture else ("", 0, 0)
+    path = f"{site.root}/{quote(record['slug'])}"
     head = Head(
         title=record["seo_title"] or f"{record['title']} · {site.name}",
         description=record["seo_description"] or record["excerpt"][:160],
         image=image,
         image_width=image_width,
         image_height=image_height,
-        translations=translations_of(site, f"{site.root}/{quote(record['slug'])}", record),
+        translations=await translations_of(request, path, record),
     )
     return Page("page.html", head, page, viewed=Viewed(PAGE, record["id"]))
-
-
-def _own_language(request: SiteRequest, text: Record) -> str:
-    is_other = text["language"].lower() != request.language.lower()
-    return text["language"] if is_other else ""
 
 
 async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
@@ -138,7 +136,9 @@ def _shared(site: Site, picture: Picture) -> tuple[str, int, int]:
     return absolute(site, picture.src), picture.width, picture.height
 
 
-def _post_head(request: SiteRequest, post: PostRecord, card: Card) -> Head:
+def _post_head(
+    request: SiteRequest, post: PostRecord, card: Card, translations: tuple[Link, ...]
+) -> Head:
     site = site_of(request)
     url = site.url + card.url
     description = post["seo_description"] or card.excerpt[:160]
@@ -170,19 +170,5 @@ def _post_head(request: SiteRequest, post: PostRecord, card: Card) -> Head:
         published=post["published_at"],
         modified=post["updated"],
         data=json_ld(data),
-        translations=translations_of(site, card.url, post),
-    )
-
-
-def translations_of(site: Site, path: str, record: Record) -> tuple[Link, ...]:
-    """Each version of a text names all of them, itself included, as search engines want it."""
-    found = msgspec.json.decode(record["translations"] or b"[]")
-    others = [Link(each["language"], absolute(site, each["url"])) for each in found or ()]
-    if not others:
-        return ()
-    tag = record["language"] or site.language
-    own = tag.lower()
-    return (
-        Link(tag, site.url + path),
-        *(each for each in others if each.label.lower() != own),
+        translations=translations,
     )
