@@ -12,6 +12,8 @@ from tests.v1.test_sorted_lists import walked
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.base.caller import system
+from masthead.content.texts.jobs import ORDER_JOB, handlers
+from masthead.engine.jobs.runner import Job, Stopped
 
 IN_ORDER = [
     *("100", "Ähre", "apple", "Boot", "École", "Émile", "Łódź", "„Nebel“", "Zebra", "zoo"),
@@ -75,16 +77,55 @@ async def test_a_new_title_has_another_place_and_a_restored_post_its_own(
     assert [each["title"] for each in await walked(api, sort="title")] == in_order
 
 
-async def test_texts_of_an_earlier_release_get_their_keys(tenant: TenantWorld) -> None:
-    api, made = await key_client(tenant), []
-    for title in ("zoo", "apple", "Ähre"):
-        made.append(await tenant.post(title=title))
-        await change_row(tenant, made[-1]["id"], title_letters="")
+@pytest.fixture
+async def earlier(tenant: TenantWorld) -> list[str]:
+    """Posts whose keys are not made yet, as after an upgrade; their ids."""
+    made = [(await tenant.post(title=title))["id"] for title in ("zoo", "apple", "Ähre", "Boot")]
+    for each in made:
+        await change_row(tenant, each, title_letters="")
+    return made
+
+
+@pytest.mark.both_databases
+async def test_a_list_without_keys_is_whole_in_the_order_of_ids(
+    tenant: TenantWorld, earlier: list[str]
+) -> None:
+    api = await key_client(tenant)
+    for sort, wanted in (("title", sorted(earlier)), ("-title", sorted(earlier)[::-1])):
+        assert [each["id"] for each in await walked(api, sort=sort)] == wanted
+
+
+@pytest.mark.both_databases
+async def test_a_cursor_stays_where_its_post_was(tenant: TenantWorld) -> None:
+    api = await key_client(tenant)
+    made = {title: await tenant.post(title=title) for title in ("apple", "Boot", "zoo")}
+    first = await api.get("/api/v1/posts", params={"sort": "title", "per_page": "1"})
+    await tenant.update("posts", made["apple"]["id"], {"title": "zzz"})
+    following = await api.get(first.links["next-cursor"]["url"])
+    assert [each["title"] for each in following.json()["items"]] == ["Boot"]
+
+
+@pytest.mark.both_databases
+async def test_texts_of_an_earlier_release_get_their_keys(
+    tenant: TenantWorld, earlier: list[str]
+) -> None:
+    api = await key_client(tenant)
     told = await tenant.event_names()
-    before = [await stored(tenant, each["id"]) for each in made]
+    before = [await stored(tenant, each) for each in earlier]
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         await unit.enqueue("texts.order", {})
     await run_jobs(tenant.world)
-    assert [each["title"] for each in await walked(api, sort="title")] == ["Ähre", "apple", "zoo"]
-    assert [await stored(tenant, each["id"]) for each in made] == before
+    in_order = ["Ähre", "apple", "Boot", "zoo"]
+    assert [each["title"] for each in await walked(api, sort="title")] == in_order
+    assert [await stored(tenant, each) for each in earlier] == before
     assert await tenant.event_names() == told
+
+
+async def test_a_worker_that_ends_leaves_the_keys_to_the_next(
+    tenant: TenantWorld, earlier: list[str]
+) -> None:
+    parts, api = tenant.world.parts, await key_client(tenant)
+    order = handlers(parts.records, [tenant.world.collection("posts")])[ORDER_JOB]
+    with pytest.raises(Stopped):
+        await order(Job(tenant.id, "", ORDER_JOB, {}, 1, lambda: True))
+    assert [each["id"] for each in await walked(api, sort="title")] == sorted(earlier)

@@ -49,24 +49,43 @@ def comes_after(
     """In the default order, or in the order of one field of text or of dates."""
     if len(sort) > 1 or any(len(key.path) != 1 or key.modifier for key in sort):
         raise ValueError("a cursor needs the order of one field")
-    by_position = not sort or sort[0].path == ("created",)
-    value = (
-        columns.created
-        if by_position
-        else ref.table.c[ref.collection.order_column(sort[0].path[0])]
-    )
-    position = sa.tuple_(
-        sa.bindparam("after_created", required=True, type_=dialects.Text()),
-        sa.bindparam("after_id", required=True, type_=dialects.Text()),
-    )
+    name = sort[0].path[0] if sort else "created"
+    value = columns.created if name == "created" else ref.table.c[ref.collection.order_column(name)]
+    is_by_letters = name in ref.collection.by_letters
+    after = _stored_key(ref, name) if is_by_letters else _given("after_created")
+    position = sa.tuple_(after, _given("after_id"))
     row = sa.tuple_(value, columns.id)
     return row > position if sort and not sort[0].descending else row < position
 
 
-def cursor_value(collection: Collection, sort: tuple[SortKey, ...], value: str) -> str:
-    """The order compares it with its column; a cursor has the value of the field."""
-    is_by_letters = bool(sort) and sort[0].path[0] in collection.by_letters
-    return letters_of(value) if is_by_letters else value
+def cursor_values(
+    collection: Collection, sort: tuple[SortKey, ...], after: tuple[str, str]
+) -> dict[str, str]:
+    """The order compares its column; a cursor has the value of the field."""
+    value, record_id = after
+    if sort and sort[0].path[0] in collection.by_letters:
+        return {"after_created": letters_of(value), "after_text": value, "after_id": record_id}
+    return {"after_created": value, "after_id": record_id}
+
+
+def _stored_key(ref: TableRef, name: str) -> ColumnElement[str]:
+    """That of the cursor's record, while it has the same text: after an upgrade it is another one,
+    or none, until the worker has made it. Otherwise the one that is made of the text.
+
+    An aggregate, so that it is one value: below row-level security, PostgreSQL takes no `coalesce`
+    around a query into the condition of an index."""
+    c = ref.table.alias().c
+    stored = sa.func.max(c[ref.collection.order_column(name)])
+    query = sa.select(sa.func.coalesce(stored, _given("after_created"))).where(
+        c.tenant_id == sa.bindparam("tenant", required=True),
+        c.id == _given("after_id"),
+        c[name] == _given("after_text"),
+    )
+    return query.scalar_subquery()
+
+
+def _given(name: str) -> sa.BindParameter[str]:
+    return sa.bindparam(name, required=True, type_=dialects.Text())
 
 
 def paged(query: Any) -> Any:

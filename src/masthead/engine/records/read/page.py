@@ -18,7 +18,7 @@ from masthead.engine.records.filter.ast import (
     conjuncts,
 )
 from masthead.engine.records.filter.parser import ParsedFilter
-from masthead.engine.records.read.ordering import cursor_value
+from masthead.engine.records.read.ordering import cursor_values
 from masthead.engine.records.read.query import Prepared, Shape
 from masthead.engine.records.read.sorting import SortKey
 from masthead.engine.records.search.terms import document_key, prefix_of
@@ -128,8 +128,7 @@ def page_values(
         "offset": wanted.offset,
     }
     if wanted.after:
-        value, values["after_id"] = wanted.after
-        values["after_created"] = cursor_value(collection, sort, value)
+        values |= cursor_values(collection, sort, wanted.after)
     if wanted.listing:
         values["listing_value"] = wanted.listing[1]
     if parsed:

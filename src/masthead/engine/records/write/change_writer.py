@@ -224,9 +224,9 @@ class ChangeWriter(TenantTransaction):
         for record in await self.find(collection, {"id": record_id}, limit=1):
             await self.context.derived.list_again(self._tx, self.tenant_id, collection, record)
 
-    async def order_again(self, collection: Collection, record: Record) -> None:
-        """Makes the keys of its order again. This changes no version and fires no event."""
-        await self._rows.update(collection, record, collection.by_letters)
+    async def order_again(self, collection: Collection, record_ids: Sequence[str]) -> None:
+        """Makes the keys of their order again. This changes no version and fires no event."""
+        await self._rows.order_again(collection, record_ids)
 
     async def stamp(self, collection: Collection, old: Record, values: Mapping[str, Any]) -> None:
         """Writes what the service itself derives. No new version: the record is as it was."""

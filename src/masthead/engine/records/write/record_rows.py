@@ -126,6 +126,22 @@ class RecordRows:
         bound.update(key_tenant=self._tenant_id, key_id=record["id"])
         await self._write(statement, statement.bind(bound), _is_long(collection, record))
 
+    async def order_again(self, collection: Collection, record_ids: Sequence[str]) -> None:
+        columns = tuple(map(letters_column, collection.by_letters))
+        found = self._statements.texts_and_keys(collection)
+        wanted = {"tenant": self._tenant_id, "keys": self._statements.list_value(record_ids)}
+        update = self._statements.update(collection, columns)
+        rows = []
+        for record_id, *stored in await self._tx.fetch(found, found.bind(wanted)):
+            texts, keys = stored[: len(columns)], stored[len(columns) :]
+            made = list(map(letters_of, texts))
+            if made != keys:
+                new = {f"new_{column}": key for column, key in zip(columns, made, strict=True)}
+                key = {"key_tenant": self._tenant_id, "key_id": record_id}
+                rows.append(update.bind({**new, **key}))
+        if rows:
+            await self._tx.execute_many(update, rows)
+
     async def delete(self, collection: Collection, record: Record) -> None:
         statement = self._statements.delete(collection)
         bound = statement.bind({"key_tenant": self._tenant_id, "key_id": record["id"]})
@@ -283,6 +299,19 @@ class WriteStatements:
             return sa.select(*columns).where(table.c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
         return self._cached(("find some", collection.name), build)
+
+    def texts_and_keys(self, collection: Collection) -> Statement:
+        """Ids, texts of `by_letters` and their stored keys of the records whose ids are among the
+        `keys`."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            names = (*collection.by_letters, *map(letters_column, collection.by_letters))
+            is_wanted = dialects.any_of(c.id, sa.bindparam("keys", required=True))
+            query = sa.select(c.id, *(c[name] for name in names))
+            return query.where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
+
+        return self._cached(("texts and keys", collection.name), build)
 
     def dependents(self, collection: Collection, relation: Pointer) -> Statement:
         """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all
