@@ -83,10 +83,18 @@ def test_a_wrong_answer_makes_a_row_invalid_whatever_its_rate() -> None:
 def test_a_first_read_that_the_cache_answered_is_said() -> None:
     cached = Row("home", "/s", [Sample(10, 0.001)] * 2, [Sample(10, 0.001)] * 2)
     first = Row("home, first read", "/s", [Sample(10, 0.009)] * 2, [Sample(10, 0.0011)] * 2)
-    assert runner.missed_nothing(cached, first, runner.PEER) == []
-    assert runner.missed_nothing(cached, replace(first, ours=[]), runner.OURS) == []
-    [said] = runner.missed_nothing(cached, first, runner.OURS)
-    assert "the cache has answered" in said
+    sides = (runner.PEER, runner.OURS)
+    assert runner.missed_nothing(cached, replace(first, ours=[]), sides) == []
+    [said] = runner.missed_nothing(cached, first, sides)
+    assert "ours: the cache has answered" in said
+
+
+def test_a_version_without_a_cache_answers_no_first_read_from_it() -> None:
+    cached = Row("list", "/s", [Sample(10, 0.009)] * 2, [Sample(10, 0.001)] * 2)
+    first = Row("list, first read", "/s", [Sample(10, 0.009)] * 2, [Sample(10, 0.009)] * 2)
+    assert runner.missed_nothing(cached, first, (runner.PEER, runner.OURS)) == []
+    [said] = runner.missed_nothing(cached, first, (runner.PEER,))
+    assert "peer: the cache has answered" in said
 
 
 def cells(text: str) -> list[list[str]]:
