@@ -10,7 +10,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.identity.browsers import browser_name
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
-from masthead.identity.sign_ins import Client
+from masthead.identity.sign_ins import MAX_USER_AGENT, Client
 
 KNOWN = timedelta(days=180)
 NEW_BROWSER = "accounts.new_browser"
@@ -26,8 +26,9 @@ class KnownBrowsers(msgspec.Struct, frozen=True):
             return False
         whose = f"{account['tenant_id']}/{account['id']}"
         is_first = await self.throttle.take_once(f"any browser of {whose}", KNOWN)
-        name = browser_name(client.user_agent)
-        is_new = await self.throttle.take_once(f"browser of {whose}: {name}", KNOWN)
+        # Not within the f-string, where it would be in the language of the page.
+        browser = f"browser of {whose}: " + browser_name(client.user_agent)
+        is_new = await self.throttle.take_once(browser, KNOWN)
         return is_new and not is_first
 
 
@@ -35,7 +36,7 @@ async def tell_later(unit: Unit, account: Record, client: Client) -> None:
     told = {
         "account_id": account["id"],
         "tenant_id": account["tenant_id"],
-        "browser": str(browser_name(client.user_agent)),
+        "browser": client.user_agent[:MAX_USER_AGENT],
         "address": client.address,
     }
     await unit.enqueue(NEW_BROWSER, told)

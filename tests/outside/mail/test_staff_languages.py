@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from email.message import EmailMessage
 
+from tests.faces.admin.visitor import OWN, Visitor
 from tests.outside.mail.offices import Office, text_of
 from tests.outside.mail.test_mailed_links import (
     disable_webhook,
@@ -12,6 +13,7 @@ from tests.outside.mail.test_mailed_links import (
     review,
     suspend_for_a_moment,
 )
+from tests.world import PASSWORD
 
 from masthead.base.caller import system
 from masthead.features.site.mail_trial import TestMails
@@ -56,3 +58,18 @@ async def test_an_invitation_is_in_the_language_of_the_site(
     await invite(tenant)
     mail: EmailMessage = await office.mail_to("eve@example.com")
     assert 'lang="fr"' in text_of(mail, "html")
+
+
+async def test_a_new_browser_is_named_in_the_language_of_the_account(office: Office) -> None:
+    """Whatever the page was in on which it signed in, which is the language of the browser; nor is
+    a browser new for another language."""
+    tenant = await office.world.new_tenant()
+    owner = await tenant.owner(email="ada@example.com")
+    windows, linux = "Firefox/140.0 (Windows NT 10.0)", "Firefox/140.0 (X11; Linux x86_64)"
+    for browser, language in ((windows, "de"), (linux, "de"), (linux, "en")):
+        given = {"user-agent": browser, "accept-language": language}
+        form = {"email": owner.email, "password": PASSWORD}
+        visitor = Visitor(office.world.client(tenant.host))
+        answer = await visitor.api.post("/admin/sign-in", data=form, headers={**OWN, **given})
+        assert answer.status_code == 303
+    assert "with Firefox on Linux, from" in text_of(await office.mail_to(owner.email))

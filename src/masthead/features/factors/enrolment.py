@@ -29,6 +29,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.site.address import Site, Sites
+from masthead.identity.browsers import browser_name
 from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
 from masthead.identity.known_browsers import NEW_BROWSER
 from masthead.identity.one_time_codes import hash_recovery_code, new_recovery_codes
@@ -102,7 +103,7 @@ class Factors(msgspec.Struct, frozen=True):
         if not found:
             return
         site = await self.sites.of(tenant_id)
-        browser, address = job.payload["browser"], job.payload["address"]
+        browser, address = browser_name(job.payload["browser"]), job.payload["address"]
         own = site.for_staff(found)
         notice = write_email("new_browser", own, found["email"], browser=browser, address=address)
         async with self.records.unit(system(tenant_id)) as unit:
