@@ -326,6 +326,23 @@ async def test_0095_asks_every_site_to_put_its_titles_in_order(engine: str, tmp_
     assert await _read(url, jobs) == [("t",), ("u",)]
 
 
+async def test_0096_gives_open_changes_the_translations_of_their_text(
+    engine: str, tmp_path: Path
+) -> None:
+    """They would go live without any."""
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0095", url)
+    for table, columns, row in (
+        ("tenants", "tenant_id, id, slug, name", "'t', 't', 't', 'T'"),
+        ("posts", "tenant_id, id, title, slug, translations", "'t', 'p', 'P', 'p', '[1]'"),
+        ("post_working_copies", "tenant_id, id, post_id, title, slug", "'t', 'w', 'p', 'P', 'p'"),
+    ):
+        await _run(url, f"INSERT INTO {table} ({columns}) VALUES ({row})")
+    await migrate(url)
+    [(found,)] = await _read(url, "SELECT translations FROM post_working_copies")
+    assert found in ("[1]", [1])
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

@@ -40,3 +40,34 @@ async def test_languages_are_set_and_chosen(tenant: TenantWorld) -> None:
     assert (await owner.post(path, form | {"language": "fr"})).status_code == 303
     [stored] = await find(blog_members, {"id": member.id}, tenant_id=tenant.id)
     assert stored["language"] == "fr"
+
+
+async def test_translations_are_given_a_line_for_each(tenant: TenantWorld) -> None:
+    owner = (await staff(tenant, "owner"))[0]
+    assert 'name="translations"' not in (await owner.get("/admin/posts/new")).text
+    await tenant.settings(language="de", languages=["fr", "pt-BR"])
+    for kind in ("posts", "pages"):
+        page = (await owner.get(f"/admin/{kind}/new")).text
+        lines = "fr  /fr/le-phare\r\n\r\n pt-BR https://faro.example/o-farol \r\n"
+        form = filled(page) | {"title": "Turm", "content_html": "<p>T</p>", "translations": lines}
+        answer = await owner.post(f"/admin/{kind}/new", form | {"action": "save"})
+        address = answer.headers["location"]
+        await carry_out(owner, address, filled(await owner.follow(answer)))
+        path = "/posts/turm" if kind == "posts" else "/turm"
+        live = (await tenant.guest.get(path)).text
+        assert 'hreflang="fr"' in live
+        assert 'href="https://faro.example/o-farol"' in live
+        # A change goes live with the text's others, and an untouched form changes nothing.
+        form = filled((await owner.get(address)).text)
+        assert form["translations"].splitlines() == [
+            "fr /fr/le-phare",
+            "pt-BR https://faro.example/o-farol",
+        ]
+        await owner.follow(await owner.post(address, form | {"action": "review"}))
+        wrong = await owner.post(address, form | {"translations": "fr", "action": "save"})
+        assert wrong.status_code == 422
+        assert "Each url must be" in wrong.text
+        await owner.follow(await owner.post(address, form | {"translations": "", "action": "save"}))
+        assert 'href="https://faro.example/o-farol"' in (await tenant.guest.get(path)).text
+        await carry_out(owner, address, filled((await owner.get(address)).text))
+        assert 'href="https://faro.example/o-farol"' not in (await tenant.guest.get(path)).text

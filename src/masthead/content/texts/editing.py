@@ -31,7 +31,7 @@ from masthead.identity.tenants import superusers
 MAX_SLUG = 255
 _FORMS_OF_TEXT = {"content_html", "content_json"}
 _TEXT = (*_FORMS_OF_TEXT, "content_source")
-_NOT_RESTORED = ("slug", "authors", "visibility", "tiers", "email_only")
+_NOT_RESTORED = ("slug", "authors", "visibility", "tiers", "email_only", "translations")
 
 
 class Opened(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.secrets import Secret, SecretValues
 from masthead.engine.records.fields.text import Email, Text, Url
+from masthead.engine.records.fields.translations import Translations
 from masthead.engine.records.fields.values import Flag, Number, Select
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.site.appearance import MAX_LINKS, Links
@@ -299,6 +300,8 @@ _WIDGETS: tuple[
 
 
 def _kind(declared: Field, ask: Ask) -> str:
+    if isinstance(declared, Translations):
+        return "area"
     if isinstance(declared, TextList):
         return "area" if ask.rows else "tags"
     if isinstance(declared, Number):
@@ -314,7 +317,20 @@ def _kind(declared: Field, ask: Ask) -> str:
 def _shown(declared: Field, ask: Ask, stored: Any) -> str:
     if isinstance(declared, TextList):
         return ("\n" if ask.rows else ", ").join(_items(stored))
+    if isinstance(declared, Translations):
+        return translation_lines(stored)
     return "" if stored is None else str(stored)
+
+
+def translation_lines(stored: Any) -> str:
+    """The language and the address of each, in a line of its own."""
+    items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+    return "\n".join(f"{each['language']} {each['url']}" for each in items or ())
+
+
+def _typed_translations(text: str) -> list[dict[str, str]] | None:
+    lines = (each.split(maxsplit=1) for each in text.splitlines() if each.strip())
+    return [{"language": each[0], "url": each[-1].strip()} for each in lines] or None
 
 
 def _has_ticks(declared: Field, ask: Ask) -> bool:
@@ -346,6 +362,8 @@ def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
     if isinstance(declared, Links):
         return [{"label": label, "url": url} for label, url in _typed_links(ask, form)]
     text = form[ask.name]
+    if isinstance(declared, Translations):
+        return _typed_translations(text)
     if isinstance(declared, TextList):
         # Whole lines in an area, as sentences have commas.
         items = (each.strip() for each in text.split("\n" if ask.rows else ","))

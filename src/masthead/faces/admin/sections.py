@@ -97,6 +97,14 @@ def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
             words("Language"),
             words("Its address and its lists are those of the language."),
         ),
+        Ask(
+            "translations",
+            words("Translations"),
+            words(
+                "The same text in other languages: each in a line, with its language and its "
+                "address, such as fr /fr/posts/le-phare."
+            ),
+        ),
     )
 
 

@@ -91,6 +91,7 @@ EDITED_FIELDS = (
     FEATURED_IMAGE,
     *SEO_FIELDS,
     LANGUAGE,
+    TRANSLATIONS,
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
@@ -104,7 +105,6 @@ pages = Collection(
         *EDITED_FIELDS,
         STATUS,
         PUBLISHED_AT,
-        TRANSLATIONS,
         EDITION,
         *REVISION_FIELDS,
         *CLEAN_FIELDS,

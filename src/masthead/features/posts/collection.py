@@ -206,6 +206,7 @@ EDITED_FIELDS = (
     FEATURED_IMAGE,
     *SEO_FIELDS,
     LANGUAGE,
+    TRANSLATIONS,
 )
 """The fields that a working copy and a revision of a post have."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
@@ -225,7 +226,6 @@ posts = Collection(
         STATUS,
         PUBLISHED_AT,
         SCHEDULED_FOR,
-        TRANSLATIONS,
         EDITION,
         SUMMARY,
         READING_MINUTES,

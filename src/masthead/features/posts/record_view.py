@@ -38,9 +38,9 @@ if TYPE_CHECKING:
             Literal["tiers", "tags", "authors"],
             Literal[
                 "content_json",
+                "translations",
                 "published_at",
                 "scheduled_for",
-                "translations",
                 "review_at",
                 "revised_at",
                 "created",

@@ -11,6 +11,7 @@ from masthead.content.texts.editing import Opened, open_text
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Page
+from masthead.faces.admin.forms import translation_lines
 from masthead.faces.admin.pages.texts.values import plain_lines, with_kept_slug, with_shown_slug
 from masthead.faces.admin.people import names_of
 from masthead.faces.admin.request import AdminRequest
@@ -29,9 +30,9 @@ async def conflict_page(
     labels = {ask.name: ask.label for ask in section.asks}
     mine, theirs = with_kept_slug(newest, given), with_shown_slug(newest)
     pairs = [
-        (labels[name], _text(mine[name]), _text(theirs[name]))
+        (labels[name], _text(name, mine[name]), _text(name, theirs[name]))
         for name in labels
-        if name in mine and _text(mine[name]) != _text(theirs[name])
+        if name in mine and _text(name, mine[name]) != _text(name, theirs[name])
     ]
     hidden = {
         name: value for name, value in request.form.items() if name not in ("version", "form_token")
@@ -84,5 +85,7 @@ def _cause(
     )
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
+    if name == "translations":
+        return translation_lines(value)
     return ", ".join(value) if isinstance(value, list) else plain_lines(str(value))

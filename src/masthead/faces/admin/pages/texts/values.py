@@ -27,7 +27,8 @@ _CHOSEN = frozenset({"authors", "tiers", "language"})
 
 async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
     """Authors that the form does not list stay authors."""
-    choices = {"language": language_choices(request, record["language"])}
+    languages = language_choices(request, record["language"])
+    choices = {"language": languages}
     if section.has_authors:
         choices["tiers"] = await _levels(request, record)
     # Only editors and owners may name authors.
@@ -38,7 +39,8 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
     return tuple(
         replace(each, choices=choices.get(each.name, each.choices))
         for each in section.asks
-        if each.name not in _CHOSEN or choices.get(each.name)
+        if (each.name not in _CHOSEN or choices.get(each.name))
+        and (each.name != "translations" or languages or record["translations"])
     )
 
 
