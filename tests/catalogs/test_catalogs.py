@@ -37,7 +37,7 @@ TEMPLATES = sorted(
 SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
 HIDDEN = {"style", "script", "svg"}
 NO_WORDS = {
-    *("lost", "/member/account", "you@example.org", "Website", "https://"),
+    *("lost", "/member/account", "ada@example.com", "Website", "https://"),
     *("Masthead", "primary", "quiet", "danger", "plain", "main-narrow", "yes"),
     *("Ctrl", "Enter"),
 }
