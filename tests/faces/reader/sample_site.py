@@ -51,9 +51,13 @@ class SampleSite:
     def _picture(self, path: str) -> bytes:
         if self._pictures is not None:
             return (self._pictures / path.removeprefix("pictures/")).read_bytes()
-        file = io.BytesIO()
-        Image.new("RGB", (1080, 720), (90, 120, 130)).save(file, "webp")
-        return file.getvalue()
+        return any_picture()
+
+
+def any_picture() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (1080, 720), (90, 120, 130)).save(file, "webp")
+    return file.getvalue()
 
 
 @contextlib.asynccontextmanager

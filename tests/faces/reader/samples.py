@@ -593,8 +593,8 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         chrome(path="/posts/the-lighthose-keeps-its-own-hours", title="Not found · Tideline"),
         ErrorPage(
             404,
-            "This page doesn’t exist",
-            "It may have moved, or the address may have a typing mistake.",
+            "There is nothing here",
+            "The page may have been moved or taken down. Search for it, or read something new.",
             (LIGHTHOUSE, SWIMMERS, FOUNTAINS),
             is_near=True,
         ),
