@@ -56,9 +56,15 @@ def _shown(path: Path) -> Iterator[tuple[int, str]]:
     for token in tokenize(path.read_text(encoding="utf-8"), jsx=False):
         if token.type in ("string", "template_string"):
             text = _VALUE.sub("", token.value[1:-1])
-            if _WORDS.search(text) and text not in TECHNICAL and not _is_known(before):
+            is_shown = _WORDS.search(text) or (_is_hint(before) and text.isalpha())
+            if is_shown and text not in TECHNICAL and not _is_known(before):
                 yield token.lineno, token.value
         before.append(token)
+
+
+def _is_hint(before: list[Token]) -> bool:
+    """A word in a field that is empty, also a single one without a capital."""
+    return [each.value for each in before[-2:]] == ["placeholder", ":"]
 
 
 def _is_known(before: list[Token]) -> bool:

@@ -14,7 +14,7 @@ export const CodeBlock = Base.extend({
         class: "code-language",
         type: "text",
         "aria-label": _("Language of the code"),
-        placeholder: "language",
+        placeholder: _("Language"),
         maxlength: "40",
         spellcheck: "false",
         autocomplete: "off",
