@@ -1,4 +1,4 @@
-"""The table of the last `make test-faults`: `build/faults.md`, and on standard output."""
+"""The tables of the last `make test-faults`: `build/faults.md`, and on standard output."""
 
 from __future__ import annotations
 
@@ -10,9 +10,30 @@ from tests.faults.report import LINES
 TABLE = LINES.with_suffix(".md")
 _COLUMNS = ("fault", "database", "injected", "requests", "acknowledged", "checked", "losses")
 _NUMBERS = _COLUMNS[2:]
+WAYS = {
+    "write_posts": "posts",
+    "delete_and_restore": "trash",
+    "delete_and_undo": "undo",
+    "upload": "uploads",
+    "upload_large": "uploads",
+    "deliver": "webhooks",
+    "pay": "payments",
+    "import_posts": "imports of posts",
+    "import_members": "imports of members",
+    "export_members": "exports of personal data",
+    "export_site": "exports of the site",
+    "erase_members": "erasures",
+    "send_newsletters": "newsletters",
+    "read": "statistics",
+    "site archive": "site archive",
+}
+"""Those that are written to, by the names of the paths."""
+_KILLED = "kill -9"
+
+Row = dict[str, Any]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: list[Row]) -> str:
     added: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
         sums = added.setdefault((row["fault"], row["database"]), dict.fromkeys(_NUMBERS, 0))
@@ -30,7 +51,35 @@ def _all_last(item: tuple[tuple[str, str], object]) -> tuple[bool, tuple[str, st
     return item[0][0] == "all", item[0]
 
 
+def matrix(rows: list[Row]) -> str:
+    """What was acknowledged of each way to write, and under how many faults."""
+    faults = {(row["fault"], row["database"]) for row in rows}
+    lines = [
+        "| way to write | kill -9, SQLite | kill -9, PostgreSQL | other faults | under |",
+        f"|{'---|' * 5}",
+    ]
+    for way in dict.fromkeys(WAYS.values()):
+        counts = dict.fromkeys(faults, 0)
+        for row in rows:
+            names = (name for name in row["ways"] if WAYS.get(name) == way)
+            counts[row["fault"], row["database"]] += sum(row["ways"][name] for name in names)
+        killed = {
+            engine: sum(
+                number
+                for (fault, database), number in counts.items()
+                if fault.startswith(_KILLED) and database == engine
+            )
+            for engine in ("sqlite", "postgresql")
+        }
+        others = sum(counts.values()) - sum(killed.values())
+        cells = [f"{number:,}" for number in (*killed.values(), others)]
+        cells.append(f"{sum(map(bool, counts.values()))} of {len(faults)}")
+        lines.append(f"| {way} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
 if __name__ == "__main__":
-    text = table([json.loads(line) for line in LINES.read_text().splitlines()])
+    rows = [json.loads(line) for line in LINES.read_text().splitlines()]
+    text = f"{table(rows)}\n{matrix(rows)}"
     TABLE.write_text(text)
     print(text)  # noqa: T201

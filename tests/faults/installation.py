@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 from tests.faces.admin.visitor import OWN
@@ -50,6 +51,7 @@ class Installation:
     authority: Authority
     """Its certificates are trusted."""
     url: str = ""
+    was_killed: bool = False
     _process: subprocess.Popen[str] | None = None
     log: Path = field(init=False)
 
@@ -95,6 +97,7 @@ class Installation:
         self.pid, self.url = int(pid), f"http://127.0.0.1:{port}"
 
     def kill(self) -> None:
+        self.was_killed = True
         self._signal(signal.SIGKILL)
 
     def stop(self) -> None:
@@ -207,5 +210,13 @@ def _without_settings() -> dict[str, str]:
 
 def last_errors(log: Path) -> list[str]:
     """The log lines of errors that nobody expects: a traceback is a fault of ours."""
-    lines = [json.loads(each) for each in log.read_text().splitlines() if each.startswith("{")]
-    return [str(each) for each in lines if each["event"] in ("request.failed", "job.crashed")]
+    return [str(each) for each in _lines(log) if each["event"] in ("request.failed", "job.crashed")]
+
+
+def lost_views(log: Path) -> int:
+    """Views whose commit had no answer: they may be stored, and are not stored again."""
+    return sum(each["views"] for each in _lines(log) if each["event"] == "views.maybe_not_recorded")
+
+
+def _lines(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(each) for each in log.read_text().splitlines() if each.startswith("{")]

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sqlite3
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from xml.etree import ElementTree
 
 import sqlalchemy as sa
-from tests.faults.installation import Installation, last_errors
+from tests.faults.installation import Installation, last_errors, lost_views
 from tests.faults.load import Load
 from tests.whole import deep_check
 
 from masthead.base import clock
 from masthead.engine.events.outbox import events
 from masthead.engine.jobs.tables import jobs
+from masthead.faces.site_export.collection import export_key
+from masthead.features.statistics.tables import view_counts
+from masthead.identity.delayed_writes import FLUSH_SECONDS
 from masthead.service.schema import tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.urls import sqlite_path
@@ -40,8 +46,7 @@ class Found:
 
 
 async def settle(site: Installation) -> None:
-    """Waits until no work is left that is due or has failed before: deliveries, emails, imports,
-    jobs."""
+    """Waits until no work is left that is due or has failed before: deliveries, emails, jobs."""
     free_leases(site)
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
@@ -79,17 +84,13 @@ async def _skip_backoff(site: Installation) -> bool:
 async def _waiting(site: Installation) -> list[Any]:
     now = clock.to_text(site.clock())
     deliveries, mailings = tables["webhook_deliveries"], tables["mailings"]
-    runs = tables["import_runs"]
-    d, m, j, r = deliveries.c, mailings.c, jobs.c, runs.c
+    d, m, j = deliveries.c, mailings.c, jobs.c
     return [
         *await rows_of(
             site, sa.select(d.event, d.attempts, d.next_attempt_at).where(d.state == "pending")
         ),
         *await rows_of(
             site, sa.select(m.id, m.status).where(m.status.not_in(("sent", "failed", "cancelled")))
-        ),
-        *await rows_of(
-            site, sa.select(r.id, r.task, r.state).where(r.state.in_(("queued", "running")))
         ),
         *await rows_of(
             site,
@@ -109,7 +110,7 @@ async def check(site: Installation, load: Load) -> Found:
     """Needs the service to be running."""
     found = Found()
     found.losses += load.ledger.undocumented
-    for step in (_check_posts, _check_events, _check_files, _check_payers, _check_mailings):
+    for step in STEPS:
         await step(site, load, found)
     if not load.clock_jumps:
         # By a clock that jumps, all attempts of a day may fall into one fault.
@@ -117,9 +118,6 @@ async def check(site: Installation, load: Load) -> Found:
         found.losses += [f"a job has given up: {each}" for each in await rows_of(site, failed)]
     await check_whole(site, found)
     return found
-
-
-Step = Callable[[Installation, Load, Found], Awaitable[None]]
 
 
 async def _check_posts(site: Installation, load: Load, found: Found) -> None:
@@ -185,7 +183,7 @@ async def _check_files(site: Installation, load: Load, found: Found) -> None:
     found.expect(names.keys() <= ledger.doubtful_files | {""}, f"files: {names.keys()}")
 
 
-async def _check_payers(site: Installation, load: Load, found: Found) -> None:
+async def _check_members(site: Installation, load: Load, found: Found) -> None:
     members = tables["blog_members"]
     rows = await rows_of(site, sa.select(members.c.email, members.c.tier))
     found.records += len(rows)
@@ -195,6 +193,79 @@ async def _check_payers(site: Installation, load: Load, found: Found) -> None:
     there = Counter(email for email, _ in rows)
     for email in load.ledger.joined:
         found.expect(there[email] == 1, f"{email} has joined and is {there[email]} members")
+    lists = tables["member_imports"].c
+    ended = dict(map(tuple, await rows_of(site, sa.select(lists.id, lists.status))))
+    for page, emails in load.ledger.lists.items():
+        # One that has failed says so to the person who waits for it.
+        if ended.get(page.rpartition("/")[2]) != "failed":
+            missing = [each for each in emails if there[each] != 1]
+            found.expect(not missing, f"{page} is done, without {missing}")
+
+
+async def _check_erased(site: Installation, load: Load, found: Found) -> None:
+    """Deleted at once or not at all, and then with everything that is known of them."""
+    members, requests = tables["blog_members"].c, tables["gdpr_requests"].c
+    asked = sa.select(requests.status).where(requests.type == "delete")
+    statuses = [status for (status,) in await rows_of(site, asked)]
+    rows = await rows_of(site, sa.select(members.email).where(members.email.like("%@leaves.%")))
+    there = {email for (email,) in rows}
+    gone, erased = load.ledger.leavers - there, load.ledger.erased
+    found.records += len(statuses)
+    found.expect(gone >= erased, f"erased and still there: {erased & there}")
+    found.expect(
+        statuses == ["completed"] * len(gone), f"{len(gone)} are gone, erasures: {statuses}"
+    )
+    payload = sa.cast(events.c.payload, sa.Text)
+    told = await rows_of(site, sa.select(payload).where(payload.like("%@leaves.%")))
+    traces = " ".join(each for (each,) in told)
+    left = [each for each in gone if each in traces]
+    found.expect(not left, f"events name people who were erased: {left}")
+
+
+async def _check_tasks(site: Installation, load: Load, found: Found) -> None:
+    """Each export and import has ended. A file that is offered is whole."""
+    requests, exports = tables["gdpr_requests"].c, tables["site_exports"]
+    runs = tables["import_runs"].c
+    for run_id, task, state in await rows_of(site, sa.select(runs.id, runs.task, runs.state)):
+        found.expect(state not in ("queued", "running"), f"the {task} {run_id} has not ended")
+        found.records += 1
+    asked = sa.select(requests.status).where(requests.type == "export")
+    statuses = Counter(status for (status,) in await rows_of(site, asked))
+    personal = f"{load.ledger.exports} exports of personal data: {statuses}"
+    found.expect(statuses.total() >= load.ledger.exports and not statuses["queued"], personal)
+    names = [each.name for each in exports.c]
+    for row in await rows_of(site, sa.select(exports)):
+        export = dict(zip(names, row, strict=True))
+        found.expect(export["state"] not in ("queued", "running"), f"{export} has not ended")
+        if export["state"] == "ready":
+            stored = await site.world.parts.objects.get(export_key(export))
+            content = b"".join([each async for each in stored.chunks])
+            is_whole = len(content) == export["bytes"] and _is_readable(content)
+            found.expect(is_whole, f"the file of {export} has {len(content)} bytes")
+        found.records += 1
+    found.records += statuses.total()
+
+
+def _is_readable(content: bytes) -> bool:
+    if content.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.testzip() is None
+    return ElementTree.fromstring(content).tag == "rss"
+
+
+async def _check_views(site: Installation, load: Load, found: Found) -> None:
+    """None is invented. Without kills, none is lost but those of which the service says so."""
+    v = view_counts.c
+    query = sa.select(sa.func.coalesce(sa.func.sum(v.views), 0)).where(v.kind == "site")
+    least = 0 if site.was_killed else load.ledger.views - lost_views(site.log)
+    for _ in range(int(4 * FLUSH_SECONDS)):
+        [(stored,)] = await rows_of(site, query)
+        if stored >= least:
+            break
+        await asyncio.sleep(1)
+    said = f"{stored} views are stored, {load.ledger.views} were answered"
+    found.expect(least <= stored <= load.ledger.views_asked, f"{said}, {least} at the least")
+    found.records += load.ledger.views
 
 
 async def _check_mailings(site: Installation, load: Load, found: Found) -> None:
@@ -225,6 +296,19 @@ async def _check_mailings(site: Installation, load: Load, found: Found) -> None:
         found.expect(times == 1, f"{mail} came {times} times")
     sent = sum(row[2] for row in by_id.values())
     found.expect(len(letters) >= sent, f"{sent} newsletters are sent, {len(letters)} came")
+
+
+Step = Callable[[Installation, Load, Found], Awaitable[None]]
+STEPS: tuple[Step, ...] = (
+    _check_posts,
+    _check_events,
+    _check_files,
+    _check_members,
+    _check_erased,
+    _check_tasks,
+    _check_mailings,
+    _check_views,
+)
 
 
 async def check_whole(site: Installation, found: Found) -> None:

@@ -20,6 +20,7 @@ def note(fault: str, engine: str, times: int, load: Load, found: Found) -> None:
         "acknowledged": load.ledger.acknowledged,
         "checked": found.records,
         "losses": len(found.losses),
+        "ways": {**load.ledger.ways, "deliver": len(load.site.receiver.requests)},
     }
     LINES.parent.mkdir(exist_ok=True)
     with LINES.open("a") as file:

@@ -6,7 +6,8 @@ import asyncio
 
 import httpx
 from tests.faults.installation import Installation
-from tests.faults.load import Load, Path
+from tests.faults.load import Load
+from tests.faults.paths import Path
 from tests.features.single_sign_on.provider import CLIENT, SECRET, Provider
 
 from masthead.base.caller import system

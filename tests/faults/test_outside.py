@@ -17,7 +17,8 @@ import pytest
 from tests.databases import fresh_postgres_url, fresh_sqlite_url, start_again, start_postgres_server
 from tests.faults.installation import Installation, installed
 from tests.faults.invariants import check, settle
-from tests.faults.load import PATHS, Load
+from tests.faults.load import Load
+from tests.faults.paths import PATHS
 from tests.faults.report import note
 from tests.faults.sign_in_load import add_provider, signing_in
 from tests.faults.toxics import Proxy, Toxic, cut, garbage, reset, silence, slow, slow_close

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 
 import httpx
 from tests.faults.installation import Installation, another_site
-from tests.faults.load import Ledger, Load, upload, write_posts
+from tests.faults.ledger import Ledger
+from tests.faults.load import Load
+from tests.faults.paths import upload, write_posts
 from tests.tls import Behaviour, Exchange, answer, cut
 from tests.world import PASSWORD
 

@@ -12,13 +12,15 @@ from html import unescape
 import httpx
 from tests.faces.admin.visitor import hidden_in
 from tests.faces.record_api.listener import listening
-from tests.faults.load import (
-    Load,
+from tests.faults.ledger import Post, Unacknowledged
+from tests.faults.load import Load
+from tests.faults.paths import (
     Path,
-    Post,
-    Unacknowledged,
+    delete_and_restore,
     delete_and_undo,
     export_members,
+    export_site,
+    import_members,
     import_posts,
     pay,
     read,
@@ -34,8 +36,6 @@ from masthead.base import ids
 SIGNED_IN_AGAIN = 403
 """A form gets it in whose browser another visit has signed in meanwhile."""
 _OWNER = re.compile(r'data-(?:page-)?owner="([^"]*)"')
-_COLUMN = re.compile(r'<select[^>]*name="(column\.\d+)"[^>]*>(.*?)</select>', re.DOTALL)
-_CHOSEN = re.compile(r'value="(\w*)" selected')
 
 
 async def read_more(client: httpx.AsyncClient, load: Load) -> None:
@@ -90,54 +90,12 @@ async def edit(_: httpx.AsyncClient, load: Load) -> None:
         await asyncio.sleep(load.rng.uniform(0, 0.5))
 
 
-async def import_members(_: httpx.AsyncClient, load: Load) -> None:
-    """A list, whose columns are found by their names."""
-    expected = (303, SIGNED_IN_AGAIN)
-    client = await load.signed_in()
-    emails = [f"{load.word()}@imported.example" for _ in range(load.rng.randint(1, 40))]
-    lines = ["Email,Full Name,Newsletter,Tier", *(f"{each},A Reader,no,free" for each in emails)]
-    address = "/admin/members/import"
-    page = await load.call(client, "GET", address, (200,))
-    sent = await load.call(
-        client,
-        "POST",
-        address,
-        expected,
-        data=hidden_in(page.text),
-        files={"file": ("list.csv", "\n".join(lines).encode(), "text/csv")},
-    )
-    if sent.status_code == SIGNED_IN_AGAIN:
-        return
-    there = sent.headers["location"]
-    page = await load.call(client, "GET", there, (200,))
-    columns = {
-        name: each[1] if (each := _CHOSEN.search(options)) else ""
-        for name, options in _COLUMN.findall(page.text)
-    }
-    form = hidden_in(page.text) | columns | {"do": "run", "consent": "the form on paper"}
-    run = await load.call(client, "POST", there, expected, data=form)
-    if run.status_code != SIGNED_IN_AGAIN:
-        load.ledger.joined.update(emails)
-
-
-async def export_site(_: httpx.AsyncClient, load: Load) -> None:
-    """Asks for a file, and downloads the last one."""
-    client = await load.signed_in()
-    address = "/admin/tools/export"
-    page = await load.call(client, "GET", address, (200,))
-    form = hidden_in(page.text) | {"format": load.rng.choice(("wxr", "ghost", "csv", "html"))}
-    # 403: by the clock, the sign-in is an hour ago.
-    await load.call(client, "POST", address, (303, 403), data=form)
-    for each in re.findall(rf'"({address}/[a-z0-9]+/download)"', page.text)[:1]:
-        # 404: a newer file of its format has taken its place meanwhile.
-        await load.call(client, "GET", each, (200, 404))
-
-
 VISITS: Mapping[Path, float] = {
     read: 24,
     read_more: 12,
     call_with_key: 6,
-    write_posts: 8,
+    write_posts: 4,
+    delete_and_restore: 4,
     edit: 6,
     upload: 2,
     pay: 3,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tests.faults.load import Ledger
+from tests.faults.ledger import Ledger
 from tests.soak.watch import Sample
 
 MOST_MEMORY = 40.0

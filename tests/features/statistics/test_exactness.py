@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
+from tests.databases import fresh_url, run_apart
 from tests.features.statistics.access_lines import Expected, Line, lines, tenant_of
 from tests.features.statistics.site import PHONE, reader, stats, views
 from tests.service.cli.running import serving
@@ -19,6 +23,7 @@ from masthead.features.statistics.counting import ViewCounts
 from masthead.features.statistics.storing import View, ViewStore
 from masthead.features.statistics.tables import view_counts
 from masthead.storage.database import Database, scope_of
+from masthead.storage.urls import sqlite_path
 
 LINES = 20_000
 
@@ -149,34 +154,45 @@ async def test_a_process_that_ends_writes_its_views(tmp_path: Path) -> None:
         for _ in range(3):
             assert server.get("/", **{"User-Agent": PHONE}).status_code == 200
         assert server.terminate() == 0
-    assert served_views(data) == 3
+    assert served_views(f"sqlite:///{data / 'masthead.db'}") == 3
 
 
-async def test_a_killed_process_loses_only_what_was_not_written_yet(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with serving(data, "--demo") as server:
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_a_killed_process_loses_only_what_was_not_written_yet(
+    engine: str, tmp_path: Path
+) -> None:
+    data, url = tmp_path / "data", fresh_url(engine, tmp_path)
+    with serving(data, "--demo", "--database-url", url) as server:
         server.get("/", **{"User-Agent": PHONE})
         async with asyncio.timeout(30):
-            while served_views(data) != 1:
+            while served_views(url) != 1:
                 await asyncio.sleep(0.05)
         server.get("/", **{"User-Agent": PHONE})
         server.process.kill()
         server.process.wait()
-    assert served_views(data) in (1, 2)
-    with serving(data) as server:
+    assert served_views(url) in (1, 2)
+    with serving(data, "--database-url", url) as server:
         server.get("/", **{"User-Agent": PHONE})
         server.terminate()
-    assert served_views(data) in (2, 3)
+    assert served_views(url) in (2, 3)
 
 
-def served_views(data: Path) -> int:
-    import sqlite3
-
-    with sqlite3.connect(data / "masthead.db") as database:
-        ((found,),) = database.execute(
-            "SELECT coalesce(sum(views), 0) FROM view_counts WHERE kind = 'site'"
-        )
+def served_views(url: str) -> int:
+    statement = "SELECT coalesce(sum(views), 0) FROM view_counts WHERE kind = 'site'"
+    path = sqlite_path(url)
+    if path is None:
+        return int(run_apart(lambda: _fetch_one(url, statement)))
+    with closing(sqlite3.connect(path)) as database:
+        ((found,),) = database.execute(statement)
     return int(found)
+
+
+async def _fetch_one(url: str, statement: str) -> Any:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
 
 
 async def test_two_processes_know_each_others_readers(app: World, tenant: TenantWorld) -> None:
