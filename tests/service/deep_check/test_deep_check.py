@@ -352,6 +352,9 @@ async def test_what_is_left_of_no_site_is_found(only_site: Site) -> None:
     await run(site.app, sa.insert(record_counts).values(tenant_id=nobody, **counted))
     await run(site.app, a_document_of_no_record(site))
     file_of(site, f"{nobody}/media/{'a' * 15}/x.png", days_old=0)
+    deleted = "d" * 15
+    file_of(site, f"{deleted}/media/{'a' * 15}/x.png", days_old=0)
+    await site.app.parts.objects.delete_prefix(deleted)
     found = (await checked(site.look, repairs=True)).faults
     assert {(each.check, each.collection) for each in found} == {
         ("orphans", "record_counts"),

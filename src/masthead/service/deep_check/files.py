@@ -136,6 +136,13 @@ async def _left(look: Look, site: Site, found: Sequence[ObjectInfo]) -> list[Fau
     ]
 
 
+async def _has_files(look: Look, folder: str) -> bool:
+    """False for the empty folders that local storage keeps of a site that was deleted."""
+    async for _ in look.parts.objects.list_keys(folder):
+        return True
+    return False
+
+
 def _folder(key: str) -> str:
     return key.split("/")[1] if "/" in key else ""
 
@@ -214,8 +221,9 @@ async def check_folders(look: Look, _: Site, after: Cursor) -> AsyncIterator[Bat
                 look.statement("sites", _sites)({"ids": look.list_value(some)})
             )
         detail = "these are files of a site that does not exist; delete the folder"
-        found = {each for (each,) in rows}
-        faults += [Fault("orphans", each, each, detail) for each in some if each not in found]
+        known = {each for (each,) in rows}
+        left = [each for each in some if each not in known and await _has_files(look, each)]
+        faults += [Fault("orphans", each, each, detail) for each in left]
     yield Batch(DONE, len(folders), faults)
 
 
