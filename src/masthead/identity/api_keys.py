@@ -110,7 +110,7 @@ async def create_key(
 
 def check_scopes(scopes: Sequence[str]) -> None:
     if not scopes:
-        message = "Give at least one scope. A key without scopes can do nothing."
+        message = staff_words("Give at least one scope. A key without scopes can do nothing.")
         raise Invalid({"scopes": Problem("validation_invalid_value", message)})
     unknown = [name for name in scopes if not is_scope(name)]
     if unknown:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from masthead.base.languages.words import staff_words
 from masthead.content.html.markup import PAYWALL_CLASS, Token, cleaned_or_plain
 from masthead.content.html.sanitizer import HEADINGS, INLINE
 
+_HEADING: Final = staff_words("Heading")
 _NAMES: Final = {
-    **dict.fromkeys(HEADINGS, "Heading"),
-    "blockquote": "Quote",
-    "figcaption": "Caption",
-    "li": "List item",
-    "pre": "Code",
-    "summary": "Heading",
-    "tr": "Table row",
+    **dict.fromkeys(HEADINGS, _HEADING),
+    "blockquote": staff_words("Quote"),
+    "figcaption": staff_words("Caption"),
+    "li": staff_words("List item"),
+    "pre": staff_words("Code"),
+    "summary": _HEADING,
+    "tr": staff_words("Table row"),
 }
 
 

@@ -142,7 +142,9 @@ mailings = Collection(
             min=1,
             max=255,
             pattern=ONE_LINE,
-            allowed="May not be blank or contain line breaks or other control characters.",
+            allowed=staff_words(
+                "May not be blank or contain line breaks or other control characters."
+            ),
             read=Access.EDITOR,
             write=Access.ENGINE,
         ),

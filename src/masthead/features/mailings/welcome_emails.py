@@ -120,7 +120,9 @@ welcome_emails = Collection(
             required=True,
             max=255,
             pattern=ONE_LINE,
-            allowed="May not be blank or contain line breaks or other control characters.",
+            allowed=staff_words(
+                "May not be blank or contain line breaks or other control characters."
+            ),
         ),
         replace(CONTENT_HTML, max=MAX_TEXT),
         Json(name="content_json"),

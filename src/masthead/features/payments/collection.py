@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from masthead.base import ids
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Collection, Index, Rules, SiteRules
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
@@ -31,7 +32,7 @@ tiers = Collection(
             required=True,
             max=3,
             pattern=re.compile(r"[A-Za-z]{3}"),
-            allowed="Must be a currency's code, such as eur.",
+            allowed=staff_words("Must be a currency's code, such as eur."),
             help="Three letters, such as `eur`.",
         ),
         Select(
@@ -48,14 +49,16 @@ tiers = Collection(
         Url(
             name="payment_url",
             pattern=re.compile(r"https://.*"),
-            allowed="Must be the whole address of a payment page, with https.",
+            allowed=staff_words("Must be the whole address of a payment page, with https."),
             help="A payment page, used if there is no price id or the site has no payment key.",
         ),
         Text(
             name="payment_price_id",
             max=255,
             pattern=re.compile(r"[A-Za-z0-9_.-]+"),
-            allowed="Must be the id of a price at the payment processor, such as price_1Abc.",
+            allowed=staff_words(
+                "Must be the id of a price at the payment processor, such as price_1Abc."
+            ),
             read=Access.SITE,
             help="The price's id at the processor. With the site's `member_payment_secret_key`, "
             "readers pay in a checkout for it.",

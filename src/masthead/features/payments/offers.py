@@ -31,7 +31,7 @@ class OfferCode(Text, frozen=True, kw_only=True):
 
     max: int = MAX_CODE
     pattern: re.Pattern[str] | None = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-    allowed: str = "May hold letters a to z, digits, hyphens and underscores."
+    allowed: str = staff_words("May hold letters a to z, digits, hyphens and underscores.")
 
     def parse(self, value: Any) -> str:
         return super().parse(value).lower()

@@ -48,7 +48,7 @@ tag_changes = Collection(
             max=POST_TAGS.max_length,
             # Forms separate tags by commas.
             pattern=re.compile(r"[^,]*"),
-            allowed="A tag can't contain a comma.",
+            allowed=staff_words("A tag can't contain a comma."),
             help="The tag that the posts get instead. If empty, none.",
         ),
         Number(name="total", write=Access.ENGINE, help="The posts that had the tag at the start."),

@@ -101,7 +101,7 @@ sign_in_providers = Collection(
             source="name",
             max=63,
             pattern=re.compile(r"[a-z0-9-]{1,63}"),
-            allowed="May hold a-z, 0-9 and hyphens.",
+            allowed=staff_words("May hold a-z, 0-9 and hyphens."),
             immutable=True,
             help="In the callback address, which therefore stays the same.",
         ),
@@ -117,7 +117,7 @@ sign_in_providers = Collection(
             name="extra_scopes",
             max=255,
             pattern=_SCOPES,
-            allowed="Must be names of scopes with single blanks between them.",
+            allowed=staff_words("Must be names of scopes with single blanks between them."),
             help="Scopes to request besides `openid email profile`.",
         ),
         Select(
@@ -139,7 +139,9 @@ sign_in_providers = Collection(
             name="role_claim",
             max=255,
             pattern=_CLAIM,
-            allowed="Must be the name of a claim, such as groups or realm_access.roles.",
+            allowed=staff_words(
+                "Must be the name of a claim, such as groups or realm_access.roles."
+            ),
             help="The claim that decides about roles. Empty: the role of an account stays.",
         ),
         RoleLines(

@@ -21,7 +21,7 @@ ACCENT_COLOR = Text(
     name="accent_color",
     max=7,
     pattern=re.compile(r"#[0-9A-Fa-f]{6}"),
-    allowed="Must be a colour such as #8f1d2c.",
+    allowed=staff_words("Must be a colour such as #8f1d2c."),
     help="The colour of links. The site darkens or lightens it where it would be hard to read.",
 )
 LANGUAGE = LanguageTag(

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.fields.base import Field, refuse
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.registry import Registry
@@ -27,11 +28,15 @@ class CustomDomain(Text, frozen=True, kw_only=True):
         try:
             host = parse_host(text)
         except BadHost:
-            raise _bad("Must be a domain name such as blog.example.com.") from None
+            raise _bad(staff_words("Must be a domain name such as blog.example.com.")) from None
         if host.port is not None or "." not in host.name or is_address(host.name):
-            raise _bad("Must be a domain name such as blog.example.com.")
+            raise _bad(staff_words("Must be a domain name such as blog.example.com."))
         if host.name == self.base_domain or host.name.endswith(f".{self.base_domain}"):
-            raise _bad(f"Names under {self.base_domain} belong to the platform.")
+            raise _bad(
+                staff_words(
+                    "Names under %(domain)s belong to the platform.", domain=self.base_domain
+                )
+            )
         return host.name
 
 

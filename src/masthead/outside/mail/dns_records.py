@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from masthead.base.config.settings import Settings
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.outside.outbound.name_server import NameServer, NameServerFailed
 
@@ -119,16 +120,20 @@ class DnsChecks:
         if not found:
             return _missing(wanted)
         if len(found) > 1:
-            sentence = (
-                f"{wanted.name} has {len(found)} SPF records, and receivers then use none of them. "
-                "Put all their parts into one."
+            sentence = staff_words(
+                "%(name)s has %(number)s SPF records, and receivers then use none of them. Put all "
+                "their parts into one.",
+                name=wanted.name,
+                number=len(found),
             )
             return Finding(wanted, RecordState.WRONG, sentence)
         if await self._allows(found[0]):
             return Finding(wanted, RecordState.FOUND)
-        sentence = (
-            f"The SPF record of {wanted.name} does not allow our mail server. Add "
-            f"{self._mechanism} to it, before its last part."
+        sentence = staff_words(
+            "The SPF record of %(name)s does not allow our mail server. Add %(mechanism)s to it, "
+            "before its last part.",
+            name=wanted.name,
+            mechanism=self._mechanism,
         )
         return Finding(wanted, RecordState.WRONG, sentence)
 
@@ -153,20 +158,24 @@ class DnsChecks:
             return _missing(wanted)
         key = _tags(wanted.value)["p"]
         if len(found) > 1:
-            sentence = f"{wanted.name} has {len(found)} TXT records. Keep the one with our key."
+            sentence = staff_words(
+                "%(name)s has %(number)s TXT records. Keep the one with our key.",
+                name=wanted.name,
+                number=len(found),
+            )
             return Finding(wanted, RecordState.WRONG, sentence)
         tags = _tags(found[0])
         if tags.get("p", "") == key:
             return Finding(wanted, RecordState.FOUND)
         if not tags.get("p"):
-            sentence = "The DKIM record holds no key. Copy its value once more."
+            sentence = staff_words("The DKIM record holds no key. Copy its value once more.")
         elif key.startswith(tags["p"]):
-            sentence = (
+            sentence = staff_words(
                 "The DKIM record was cut off. Some providers want a long value in several parts of "
                 "at most 255 characters, each in quotation marks."
             )
         else:
-            sentence = "The DKIM record holds another key. Copy its value once more."
+            sentence = staff_words("The DKIM record holds another key. Copy its value once more.")
         return Finding(wanted, RecordState.WRONG, sentence)
 
     async def _dmarc(self, wanted: WantedRecord) -> Finding:
@@ -176,12 +185,18 @@ class DnsChecks:
             name = "_dmarc." + ".".join(labels[number:])
             found = [t for t in await self._names.texts(name) if t.lower().startswith("v=dmarc1")]
             if len(found) > 1:
-                sentence = f"{name} has {len(found)} DMARC records. Keep one of them."
+                sentence = staff_words(
+                    "%(name)s has %(number)s DMARC records. Keep one of them.",
+                    name=name,
+                    number=len(found),
+                )
                 return Finding(wanted, RecordState.WRONG, sentence)
             if found and _tags(found[0]).get("p", "").lower() in _POLICIES:
                 return Finding(wanted, RecordState.FOUND)
             if found:
-                sentence = f"The DMARC record at {name} has no policy. Add p=none to it."
+                sentence = staff_words(
+                    "The DMARC record at %(name)s has no policy. Add p=none to it.", name=name
+                )
                 return Finding(wanted, RecordState.WRONG, sentence)
         return _missing(wanted)
 
@@ -192,14 +207,18 @@ async def _look_up(
     try:
         return await check(wanted)
     except NameServerFailed:
-        sentence = "The name servers of this domain did not answer. Try again in a minute."
+        sentence = staff_words(
+            "The name servers of this domain did not answer. Try again in a minute."
+        )
         return Finding(wanted, RecordState.UNREACHABLE, sentence)
 
 
 def _missing(wanted: WantedRecord) -> Finding:
-    sentence = (
-        f"There is no {wanted.kind} record at {wanted.name} yet. Set it where you manage the "
-        "domain's DNS. New records can take minutes, sometimes hours, to appear everywhere."
+    sentence = staff_words(
+        "There is no %(kind)s record at %(name)s yet. Set it where you manage the domain's DNS. "
+        "New records can take minutes, sometimes hours, to appear everywhere.",
+        kind=wanted.kind,
+        name=wanted.name,
     )
     return Finding(wanted, RecordState.MISSING, sentence)
 

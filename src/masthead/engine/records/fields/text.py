@@ -100,7 +100,7 @@ class Slug(Text, frozen=True, kw_only=True):
     # Any script, but no character that ends or splits a URL path, and no segment that browsers
     # resolve before they send it.
     pattern: re.Pattern[str] | None = re.compile(r"(?!\.{1,2}$)[^\s/?#\\\x00-\x1f]+")
-    allowed: str = (
+    allowed: str = staff_words(
         "May hold letters and digits of any script, hyphens and other signs, but no blanks, "
         "slashes, backslashes, ? or #, and can't be only . or .."
     )

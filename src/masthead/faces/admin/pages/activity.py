@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base.caller import Kind
-from masthead.base.languages.words import words
+from masthead.base.languages.retelling import retold
+from masthead.base.languages.words import words, words_in
 from masthead.engine.audit.collection import (
     ADDED_FACTOR,
     CANCELLED_DELETION,
@@ -239,6 +240,7 @@ def _values(items: Sequence[Record], names: Mapping[str, str]) -> dict[str, Any]
                 or each["email"]
                 or _UNNAMED.get(each["role"], ""),
                 "sentence": _sentence(each),
+                "label": _label(each),
                 "details": _details(each),
                 "is_gone": each["action"] == DELETED,
             }
@@ -254,6 +256,11 @@ async def _site(request: AdminRequest, tenant_id: str) -> str:
     return tenant.name if tenant else words("A deleted site")
 
 
+_PROOFS = {
+    "code": words_in("proof", "code"),
+    "passkey": words_in("proof", "passkey"),
+    "password": words_in("proof", "password"),
+}
 _FIELDS = {
     "accent_color": words("Colour"),
     "access_until": words("Access until"),
@@ -408,6 +415,9 @@ _FIELDS = {
     "wanted_domain": words("Domain"),
     "welcome": words("Welcome text"),
     "width": words("Width"),
+    "check_at": words("Check of the records"),
+    "checked_at": words("Check of the records"),
+    "problem": words("Check of the records"),
 }
 """Those that the pages of the admin show. Others keep the name that the API has."""
 
@@ -420,6 +430,14 @@ def _sentence(entry: Record) -> str:
     one, named = _OBJECTS.get(subject, (subject, subject))
     verb = _STATUS.get(entry["status"]) or _ACTIONS.get(action, action)
     return words("%(verb)s %(what)s", verb=verb, what=named if entry["label"] else one)
+
+
+def _label(entry: Record) -> str:
+    """The name of the record, which is its own; what was wrong, or a factor, is words of ours."""
+    action, label = entry["action"], str(entry["label"])
+    if action == FAILED_SIGN_IN:
+        return _PROOFS.get(label, label)
+    return retold(label) if action in (ADDED_FACTOR, REMOVED_FACTOR) else label
 
 
 def _details(entry: Record) -> list[tuple[str, bool]]:

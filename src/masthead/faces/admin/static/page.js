@@ -95,7 +95,8 @@ if (matchMedia("(max-width: 48rem)").matches)
   for (const each of document.querySelectorAll(".filter-sheet")) each.open = false;
 
 // On a phone the links of the settings are a row that scrolls: the current one is in view.
-document.querySelector(".subnav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+for (const place of document.querySelectorAll(".subnav [aria-current], .tabs [aria-current]"))
+  place.scrollIntoView({ block: "nearest", inline: "nearest" });
 
 // In a window of little height the links of the frame scroll, too.
 const links = document.querySelector(".side nav");
