@@ -25,11 +25,13 @@ from tests.tls import Receiver, answer
 from tests.world import MovableClock, TenantWorld, open_world
 
 from masthead.base.caller import system
+from masthead.base.languages.retelling import _retold
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.collection import Record
+from masthead.faces.admin.pages.imports.results import SHOWN_NOTES
 from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.collection import DONE, IMPORT, import_runs
-from masthead.faces.importers.report import Report
+from masthead.faces.importers.report import MAX_STORED_NOTES, Note, Report
 from masthead.faces.importers.tasks.queue import FILE_STAYS, PREVIEW_JOB, RUN_JOB, enqueue_task
 from masthead.faces.importers.tasks.work import ImportJob
 from masthead.faces.importers.write.batch_sizes import DEFAULT_BATCH
@@ -510,6 +512,30 @@ class TestRun:
         activity = (await browser.get("/admin/activity")).text
         assert "Created the import" in activity
         assert "Started the import" in activity
+
+    async def test_only_the_reasons_that_are_shown_are_looked_up(self, tenant: TenantWorld) -> None:
+        browser, _ = await staff(tenant, "owner", language="de")
+        url = await previewed(tenant, browser, ghost(1))
+        run_id = url.rpartition("/")[2]
+        notes = [
+            Note(
+                "post",
+                "",
+                f"Post {each}",
+                "",
+                f"The old address /{tenant.id}{each} can't be redirected.",
+            )
+            for each in range(MAX_STORED_NOTES)
+        ]
+        report = msgspec.to_builtins(Report("ghost", errors=notes))
+        records = tenant.world.parts.records
+        stamped = {"report": report}
+        await records.update(system(tenant.id), import_runs, run_id, {}, stamped=stamped)
+        before = _retold.cache_info().misses
+        page = (await browser.get(url)).text
+        assert page.count("lässt sich nicht weiterleiten.") == SHOWN_NOTES
+        assert _retold.cache_info().misses - before == SHOWN_NOTES
+        assert ">500und mehr<" in page
 
     async def test_a_form_that_is_sent_twice_starts_one_run(
         self, tenant: TenantWorld, browser: Visitor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,8 @@ from masthead.faces.importers.collection import PREVIEW
 from masthead.faces.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.faces.importers.report import Note as StoredNote
 
+SHOWN_NOTES = 100
+"""Of each kind; a report has 500. Only these are looked up among the messages."""
 _KINDS = {"post": words("Posts"), "page": words("Pages"), "product": words("Products")}
 _REASONS = {
     "page": words("not chosen"),
@@ -82,6 +84,11 @@ class Line(msgspec.Struct, frozen=True):
 class Note(msgspec.Struct, frozen=True):
     title: str
     reason: str
+
+
+class Notes(msgspec.Struct, frozen=True):
+    number: int = 0
+    first: Sequence[Note] = ()
 
 
 class UndoneWords(msgspec.Struct, frozen=True):
@@ -161,13 +168,14 @@ def _reason(reason: str) -> str:
     return _REASONS.get(without_flags(reason)) or without_flags(retold(reason))
 
 
-def notes_of(stored: Iterable[StoredNote]) -> list[Note]:
-    return [
+def notes_of(stored: Sequence[StoredNote]) -> Notes:
+    first = [
         Note(
             each.title or each.url or f"{each.kind} {each.source_id}".strip(), _reason(each.reason)
         )
-        for each in stored
+        for each in stored[:SHOWN_NOTES]
     ]
+    return Notes(len(stored), first)
 
 
 def undone_of(report: Report) -> UndoneWords:

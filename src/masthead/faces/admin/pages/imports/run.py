@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from masthead.faces.admin.endpoint import Answer, Handler, Page, Redirect
 from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.imports.options import options_form, options_of, stored_options
-from masthead.faces.admin.pages.imports.results import Note, lines_of, notes_of, undone_of
+from masthead.faces.admin.pages.imports.results import Notes, lines_of, notes_of, undone_of
 from masthead.faces.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS, state_of, without_flags
 from masthead.faces.admin.pages.imports.samples import SampleRow, sample_rows
 from masthead.faces.admin.request import AdminRequest
@@ -94,7 +95,8 @@ async def _page(
         "tasks": tasks,
         "lines": lines_of(report, run) if report else [],
         "undone": undone_of(report) if report and run["task"] == UNDO else None,
-        **_notes(report),
+        # In a thread: the reasons may hold what a stranger wrote.
+        **await asyncio.to_thread(_notes, report),
         "samples": [],
         "sample": 0,
     }
@@ -230,9 +232,9 @@ def _progress(task: str, report: Report | None) -> tuple[int, int]:
     return min(done.posts + done.members + done.comments, total), total
 
 
-def _notes(report: Report | None) -> dict[str, Sequence[Note]]:
+def _notes(report: Report | None) -> dict[str, Notes]:
     if report is None:
-        return {"skips": (), "warnings": (), "errors": ()}
+        return dict.fromkeys(("skips", "warnings", "errors"), Notes())
     return {
         "skips": notes_of(report.skips),
         "warnings": notes_of(report.warnings),
