@@ -308,6 +308,9 @@ class TestMail:
         owner, _ = await staff(tenant, "owner")
         codes = [(await owner.post(f"{MAIL}/test")).status_code for _ in range(4)]
         assert codes == [303, 303, 303, 429]
+        reader, _ = await staff(tenant, "owner", language="de", email="ada@example.com")
+        refused = (await reader.post(f"{MAIL}/test")).text
+        assert "Zu viele Test-E‑Mails auf einmal." in refused
 
     async def test_mails_that_did_not_go_out_are_listed_with_the_reason(
         self, tmp_path: Path

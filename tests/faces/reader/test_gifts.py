@@ -437,6 +437,9 @@ class TestRedeeming:
         statuses = [(await redeem(shop, member, "WRONG")).status_code for _ in range(6)]
         assert statuses == [404] * 5 + [429]
         assert (await redeem(shop, member, code)).status_code == 429
+        await shop.tenant.settings(language="fr")
+        refused = await redeem(shop, member, code)
+        assert "Vous avez essayé trop souvent." in refused.text
         shop.tenant.world.clock.advance(minutes=2)
         assert (await redeem(shop, member, code)).status_code == 303
 

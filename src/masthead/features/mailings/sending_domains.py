@@ -11,6 +11,7 @@ import msgspec
 from masthead.base import clock
 from masthead.base.caller import Caller, system
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
@@ -24,7 +25,7 @@ EVERY: Final = timedelta(days=1)
 CHECKS: Final = Allowance(
     "sending-domain-checks",
     Limits(per_minute=20, per_hour=600),
-    "Too many checks at once. Try again in a few minutes.",
+    staff_words("Too many checks at once. Try again in a few minutes."),
 )
 """Checks of one site. A page that is open checks twice a minute."""
 _AT_ONCE: Final = 1_000

@@ -57,7 +57,9 @@ NO_READERS = Problem(
     "validation_no_recipients",
     words("Nobody would get it: choose another audience or other labels."),
 )
-PAST = Problem("validation_past_date", "Must be in the future. Leave it out to send now.")
+PAST = Problem(
+    "validation_past_date", staff_words("Must be in the future. Leave it out to send now.")
+)
 DRAFT = (
     "The post is a draft. Publish it first, or send `scheduled_for`: it is then sent at that "
     "time, or when it is published, if that is later."

@@ -8,6 +8,7 @@ from enum import Enum, auto
 
 from masthead.base import clock
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.features.commerce.collection import MEMBERSHIP, gift_cards
@@ -19,7 +20,7 @@ from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.windows import Allowance, Windows
 
 _LIMITS = Limits(per_minute=5, per_hour=30)
-_REFUSAL = "You have tried too many codes. Wait a minute and try again."
+_REFUSAL = words("You have tried this too often. Wait a minute and try again.")
 _MEMBER = Allowance("gift_codes/member", _LIMITS, _REFUSAL)
 _NETWORK = Allowance("gift_codes/network", _LIMITS, _REFUSAL)
 

@@ -18,6 +18,7 @@ from masthead.base.caller import Caller
 from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import Conflict, Invalid
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.site.collection import site_settings
@@ -31,7 +32,7 @@ EVERY = timedelta(days=7)
 CHECKS = Allowance(
     "domain-checks",
     Limits(per_minute=20, per_hour=600),
-    "Too many checks at once. Try again in a few minutes.",
+    staff_words("Too many checks at once. Try again in a few minutes."),
 )
 """Limits of one site. A page that is open checks four times a minute."""
 _PURPOSE = "domain-proof"

@@ -13,6 +13,7 @@ from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.config.keyring import KeyRing
 from masthead.base.config.tokens import is_signed, sign
+from masthead.base.languages.words import staff_words
 from masthead.engine.records.engine import Records
 from masthead.features.site.address import Sites
 from masthead.identity.limits.sliding_window import Limits
@@ -23,7 +24,7 @@ from masthead.outside.mail.outbox import Outbox
 TEST_MAILS = Allowance(
     "test-mails",
     Limits(per_minute=3, per_hour=20),
-    "Too many test emails at once. Try again in a few minutes.",
+    staff_words("Too many test emails at once. Try again in a few minutes."),
 )
 """Limits of one site."""
 KNOWN_FOR = timedelta(days=1)
