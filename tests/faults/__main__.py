@@ -58,24 +58,31 @@ def matrix(rows: list[Row]) -> str:
         "| way to write | kill -9, SQLite | kill -9, PostgreSQL | other faults | under |",
         f"|{'---|' * 5}",
     ]
-    for way in dict.fromkeys(WAYS.values()):
+    ways, total = dict.fromkeys(WAYS.values()), [0, 0, 0, 0]
+    for way in ways:
         counts = dict.fromkeys(faults, 0)
         for row in rows:
             names = (name for name in row["ways"] if WAYS.get(name) == way)
             counts[row["fault"], row["database"]] += sum(row["ways"][name] for name in names)
-        killed = {
-            engine: sum(
-                number
-                for (fault, database), number in counts.items()
-                if fault.startswith(_KILLED) and database == engine
-            )
-            for engine in ("sqlite", "postgresql")
-        }
-        others = sum(counts.values()) - sum(killed.values())
-        cells = [f"{number:,}" for number in (*killed.values(), others)]
-        cells.append(f"{sum(map(bool, counts.values()))} of {len(faults)}")
-        lines.append(f"| {way} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+        numbers = [_killed(counts, "sqlite"), _killed(counts, "postgresql")]
+        numbers += [sum(counts.values()) - sum(numbers), sum(map(bool, counts.values()))]
+        total = [a + b for a, b in zip(total, numbers, strict=True)]
+        lines.append(_matrix_line(way, numbers, len(faults)))
+    return "\n".join([*lines, _matrix_line("all", total, len(faults) * len(ways)), ""])
+
+
+def _killed(counts: dict[tuple[str, str], int], database: str) -> int:
+    return sum(
+        number
+        for (fault, of), number in counts.items()
+        if fault.startswith(_KILLED) and of == database
+    )
+
+
+def _matrix_line(way: str, numbers: list[int], size: int) -> str:
+    *acknowledged, under = numbers
+    cells = [way, *(f"{number:,}" for number in acknowledged), f"{under} of {size}"]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
