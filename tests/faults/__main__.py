@@ -52,7 +52,7 @@ def _all_last(item: tuple[tuple[str, str], object]) -> tuple[bool, tuple[str, st
 
 
 def matrix(rows: list[Row]) -> str:
-    """What was acknowledged of each way to write, and under how many faults."""
+    """Each way to write: what was acknowledged of it, and under how many faults."""
     faults = {(row["fault"], row["database"]) for row in rows}
     lines = [
         "| way to write | kill -9, SQLite | kill -9, PostgreSQL | other faults | under |",

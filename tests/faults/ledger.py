@@ -1,4 +1,4 @@
-"""What a service has acknowledged, and what was asked of it without an answer.
+"""A ledger of the acknowledged requests, and of those without an answer.
 
 A request that got no answer may have happened or not; afterwards it must be whole or not there. An
 answer that no page documents is a fault by itself.
@@ -52,7 +52,7 @@ class Ledger:
     doubtful_mailings: set[str] = field(default_factory=set)
     """Posts that were to be mailed, without an answer."""
     exports: int = 0
-    """Of personal data."""
+    """Requests for personal data."""
     hung_up: int = 0
     """Uploads whose client went away in the middle."""
     views_asked: int = 0

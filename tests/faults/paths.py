@@ -274,7 +274,7 @@ async def export_site(_: httpx.AsyncClient, load: Load) -> None:
 
 
 def _is_proof_old(load: Load) -> bool:
-    """By the clock, which settling moves too, the sign-in may be too old for sensitive steps."""
+    """The sign-in may be too old for sensitive steps, by the clock, which settling moves too."""
     age = load.site.clock() - load.began
     return load.clock_jumps or age > PROOF_LASTS - timedelta(minutes=1)
 

@@ -17,7 +17,7 @@ from masthead.faces.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.faces.importers.report import Note as StoredNote
 
 SHOWN_NOTES = 100
-"""Of each kind; a report has 500. Only these are looked up among the messages."""
+"""So many of each kind; a report has 500. Only these are looked up among the messages."""
 _KINDS = {"post": words("Posts"), "page": words("Pages"), "product": words("Products")}
 _REASONS = {
     "page": words("not chosen"),
