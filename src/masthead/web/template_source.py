@@ -20,6 +20,8 @@ _SOMETIMES = (
     re.compile(r" (\{% if [^%]*%\})((?:(?!\{% (?:if|el|endif)).)*\{% endif %\})"),
     re.compile(r" (\{\{ ')([a-z-]+' if (?![^}]* else ))"),
 )
+_WITH_OWN_SPACE = re.compile(r" (?=\{\{ site\.(?:words|own) \}\}|\{% block main_words %\})")
+"""Before attributes that begin with a space of their own, unless there are none."""
 _LINE_END = re.compile(r"\n[ \t]+(?!\s|\{[%#])")
 _AROUND_BLOCKS = (
     re.compile(rf"\n[ \t]*(?=</?(?:{_BLOCKS})\b|</(?:button|svg)>)"),
@@ -58,4 +60,4 @@ def _tightened(tag: re.Match[str]) -> str:
     text = re.sub(r"\n[ \t]*", " ", tag[0]).replace(" >", ">")
     for pattern in _SOMETIMES:
         text = pattern.sub(r"\1 \2", text)
-    return text
+    return _WITH_OWN_SPACE.sub("", text)

@@ -39,6 +39,7 @@ from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.translators import (
     ENGLISH,
     Translator,
+    direction_of,
     speaking,
     spoken_now,
     translator_of,
@@ -267,7 +268,12 @@ def _place(error: Exception, template: str) -> tuple[str, int]:
 
 def _date(value: datetime, form: str = "long") -> str:
     """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has both."""
-    return shown_date(value, form, spoken_now().language.lower())
+    translator = spoken_now()
+    shown = shown_date(value, form, translator.language.lower())
+    if direction_of(translator.language) == direction_of(translator.spoken):
+        return shown
+    # A Hebrew date in an English sentence is set apart: its numbers would change places.
+    return f"\u2068{shown}\u2069"
 
 
 def _number(value: int) -> str:

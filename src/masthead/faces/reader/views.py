@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 from markupsafe import Markup
 
-from masthead.base.languages.translators import direction_of
+from masthead.base.languages.translators import catalog_language, direction_of, primary_language
 from masthead.base.languages.words import words
 from masthead.web import pages
 
@@ -83,6 +84,27 @@ class Site(msgspec.Struct, frozen=True):
     def direction(self) -> str:
         """`rtl` for Arabic, Hebrew, Persian and Urdu; otherwise `ltr`."""
         return direction_of(self.language)
+
+    @property
+    def words(self) -> Markup:
+        """The attributes of an element with words of ours, each after a space: they say that the
+        words are English where the language has no catalog, and are empty elsewhere."""
+        return _said_in("en", self.language)
+
+    @property
+    def own(self) -> Markup:
+        """The attributes of a text of the owner's or a reader's inside such an element."""
+        return _said_in(self.language, self.language)
+
+
+@lru_cache(maxsize=256)
+def _said_in(language: str, page_language: str) -> Markup:
+    if primary_language(page_language or "en") == catalog_language(page_language):
+        return Markup("")
+    said = Markup(' lang="{}"').format(language)
+    if direction_of(page_language) == "rtl":
+        said += Markup(' dir="{}"').format(direction_of(language))
+    return said
 
 
 class Reader(msgspec.Struct, frozen=True):
