@@ -44,9 +44,7 @@ async def test_the_clock_jumps_an_hour_both_ways(engine: str, tmp_path: Path) ->
         for offset in (HOUR, 0.0, -HOUR, 0.0):
             site.move_clock(offset)
             await asyncio.sleep(0.3)
-        enough = load.ledger.acknowledged + 20
-        while load.ledger.acknowledged < enough:
-            await asyncio.sleep(0.02)
+        await more_acknowledged(load, 20)
         await load.finish(tasks)
         # What was planned while the clock was ahead is due an hour later.
         site.move_clock(HOUR)
@@ -138,9 +136,7 @@ async def test_a_process_that_hangs_for_ten_minutes(tmp_path: Path) -> None:
         await asyncio.sleep(0.3)
         site.move_clock(600)
         os.kill(site.pid, signal.SIGCONT)
-        enough = load.ledger.acknowledged + 20
-        while load.ledger.acknowledged < enough:
-            await asyncio.sleep(0.02)
+        await more_acknowledged(load, 20)
         await load.finish(tasks)
         await settle(site)
         found = await check(site, load)
@@ -182,6 +178,12 @@ async def test_another_process_takes_over_from_one_that_hangs(tmp_path: Path) ->
     assert found.losses == []
 
 
+async def more_acknowledged(load: Load, number: int) -> None:
+    enough = load.ledger.acknowledged + number
+    while load.ledger.acknowledged < enough:
+        await asyncio.sleep(0.02)
+
+
 async def takes_writes(load: Load) -> None:
     """The server ends the transaction of a process that hangs: after half a minute, or after two if
     it hangs between two messages. Settling skips the time between attempts at a job, so that all of
@@ -221,9 +223,7 @@ async def test_the_disk_is_full_and_has_room_again(small_disk: Path) -> None:
                     file.write(b"\0" * 65536)
             await asyncio.sleep(2)
             filler.unlink()
-            enough = load.ledger.acknowledged + 20
-            while load.ledger.acknowledged < enough:
-                await asyncio.sleep(0.02)
+            await more_acknowledged(load, 20)
         await load.finish(tasks)
         await settle(site)
         found = await check(site, load)
@@ -279,9 +279,7 @@ async def test_stored_files_can_not_be_written_for_a_while(
             await remount(small_disk, "ro")
             await asyncio.sleep(2)
             await remount(small_disk, "rw")
-            enough = load.ledger.acknowledged + 20
-            while load.ledger.acknowledged < enough:
-                await asyncio.sleep(0.02)
+            await more_acknowledged(load, 20)
         await load.finish(tasks)
         await settle(site)
         found = await check(site, load)
