@@ -186,6 +186,8 @@ tenants = Collection(
     indexes=(
         Index(("slug",), unique=True, across_tenants=True),
         Index(("status", "created", "id"), across_tenants=True),
+        # The operators' list.
+        Index(("created", "id"), across_tenants=True),
     ),
     called=staff_words("sites"),
 )

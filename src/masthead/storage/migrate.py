@@ -12,7 +12,7 @@ from masthead.base.errors import MastheadError
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
-HEAD = "0096"
+HEAD = "0097"
 """The newest revision, so that a start need not search for it."""
 OLDEST, OLDEST_VERSION = "0063", "0.1.0"
 """The first revision, and the version of Masthead that it belongs to."""

@@ -20,7 +20,7 @@ from masthead.engine.records.read.page import ListRequest, unusual_values
 from masthead.engine.records.read.query import Shape
 from masthead.engine.records.read.sorting import parse_sort
 from masthead.engine.records.write.slugs import slugify
-from masthead.storage.database import Statement, scope_of
+from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 
 on_sqlite = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 """PostgreSQL plans by its statistics."""
@@ -229,12 +229,23 @@ async def test_a_list_of_one_person_or_post_reads_no_others(
     assert len(plan) == 1
 
 
+@on_sqlite
+async def test_the_newest_sites_are_found_without_sorting_all_of_them(app: World) -> None:
+    caller = system()
+    shape = Shape("tenants", access_of(caller), has_tenant=False, sort=parse_sort("-created"))
+    context = Context(caller, app.clock())
+    statement = (await app.parts.records._queries.page(shape, None, context)).statement
+    plan = await _plan(app, statement, {"limit": 50, "offset": 0})
+    assert plan == ["SCAN tenants USING INDEX ix_tenants__created_id"]
+
+
 async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]:
     database = app.parts.database
     explain = Statement(
         "EXPLAIN QUERY PLAN " + statement.text, statement.names, statement.constants
     )
-    rows = await database.fetch(scope_of(values["tenant"]), explain, explain.bind(values))
+    scope = scope_of(values["tenant"]) if "tenant" in values else EVERY_TENANT
+    rows = await database.fetch(scope, explain, explain.bind(values))
     return [row[3] for row in rows]
 
 
