@@ -59,7 +59,7 @@ async def discussion_of(
     total = await _total(request, post)
     if not is_on and not total:
         return None
-    found = await _thread(request, post) or await _page(request, post)
+    found = await _shown(request, post) if total else _CommentPage([], [])
     author = author_of(request)
     if author.posted:
         await _add_waiting(request, post, author, found)
@@ -107,6 +107,10 @@ def _same_page(request: SiteRequest) -> str:
 async def _total(request: SiteRequest, post: PostRecord) -> int:
     wanted = f"post_id = '{post['id']}' && shown_as = '{TEXT}'"
     return await request.records.counts.total(request.caller, comments, wanted)
+
+
+async def _shown(request: SiteRequest, post: PostRecord) -> _CommentPage:
+    return await _thread(request, post) or await _page(request, post)
 
 
 async def _page(request: SiteRequest, post: PostRecord) -> _CommentPage:
