@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.base.ids import TenantId
 from masthead.identity.limits.plans import Plan
+from masthead.storage.database import Statement
 
 
 async def test_by_slug_id_and_domain(app: World, tenant: TenantWorld) -> None:
@@ -42,3 +47,40 @@ async def test_a_change_is_seen_at_once(app: World, tenant: TenantWorld, operato
     found = await directory.by_slug(made.slug)
     assert found is not None
     assert found.id == made.id
+
+
+async def test_the_settings_of_a_site_are_read_once_for_each_of_its_versions(
+    app: World, tenant: TenantWorld
+) -> None:
+    async def read() -> Any:
+        version = (await app.parts.versions.of(tenant.id)).identity
+        return await app.parts.directory.site_records(tenant.id, version)
+
+    await tenant.settings(site_name="The Tern")
+    first = await read()
+    await tenant.published()
+    assert await read() is first
+    await tenant.settings(site_name="The Fulmar")
+    second = await read()
+    assert first.settings["site_name"] == "The Tern"
+    assert second.settings["site_name"] == "The Fulmar"
+    assert await app.parts.directory.site_records(TenantId("0" * 15), 0) is None
+
+
+async def test_a_page_does_not_read_the_settings_again(
+    app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    fetch = app.parts.database.fetch
+
+    def counted(scope: Any, statement: Statement, *values: Any, **options: Any) -> Any:
+        read.extend(statement.tables or ())
+        return fetch(scope, statement, *values, **options)
+
+    post = await tenant.published()
+    assert (await tenant.guest.get("/")).status_code == 200
+    monkeypatch.setattr(app.parts.database, "fetch", counted)
+    page = await tenant.guest.get(f"/posts/{post['slug']}")
+    assert page.status_code == 200
+    assert "posts" in read
+    assert not {"site_settings", "tenants", "comments"} & {*read}

@@ -93,8 +93,10 @@ CACHES: dict[str, CacheCounts] = {
     "code": CacheCounts(16 * _MEBIBYTE),
     "queries": CacheCounts(16 * _MEBIBYTE),
     "tenants": CacheCounts(32 * _MEBIBYTE),
+    "settings": CacheCounts(16 * _MEBIBYTE),
     "keys": CacheCounts(16 * _MEBIBYTE),
     "sessions": CacheCounts(16 * _MEBIBYTE),
 }
 """Finished answers by face (of the record store only those to guests), compressed answers, code
-blocks with their colours, prepared queries, tenants by address, API keys and verified sessions."""
+blocks with their colours, prepared queries, tenants by address, sites' settings, API keys and
+verified sessions."""

@@ -1,4 +1,4 @@
-"""Finds tenants by slug, custom domain or id, with a cache.
+"""Finds tenants by slug, custom domain or id, and the settings of their sites, with caches.
 
 An entry is valid while the tenant's identity version is the same.
 """
@@ -6,6 +6,7 @@ An entry is valid while the tenant's identity version is the same.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,6 +42,14 @@ class Tenant(msgspec.Struct, frozen=True):
         return bool(self.suspended_at)
 
 
+class SiteRecords(NamedTuple):
+    """Shared by requests, so nobody may change them."""
+
+    tenant: Record
+    settings: Record | None
+    identity_version: int
+
+
 class TenantDirectory:
     def __init__(
         self, records: Records, site_settings: Collection, versions: TenantVersions
@@ -49,6 +58,7 @@ class TenantDirectory:
         self._site_settings = site_settings
         self._versions = versions
         self._cache: ByteCache[tuple[str, str], tuple[Tenant, int]] = ByteCache(CACHES["tenants"])
+        self._of_sites: ByteCache[TenantId, SiteRecords] = ByteCache(CACHES["settings"])
 
     def by_slug(self, slug: str) -> Awaitable[Tenant | None]:
         return self._look_up("slug", slug)
@@ -86,9 +96,21 @@ class TenantDirectory:
             return None
         tenant_id = TenantId(found["id"])
         version = (await self._versions.of(tenant_id)).identity
+        site = await self.site_records(tenant_id, version)
+        return (_tenant(site.tenant, site.settings or {}), version) if site else None
+
+    async def site_records(self, tenant_id: TenantId, identity_version: int) -> SiteRecords | None:
+        """As they are at this version, which the caller has read, or newer."""
+        cached = self._of_sites.read(tenant_id)
+        if cached is not None and cached.identity_version == identity_version:
+            return cached
         found = await self._records.find_one(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        if found is None:
+            return None
         settings = await self._records.find_one(self._site_settings, {}, tenant_id=tenant_id)
-        return (_tenant(found, settings or {}), version) if found else None
+        site = SiteRecords(found, settings, identity_version)
+        self._of_sites.put(tenant_id, site, len(msgspec.msgpack.encode(site)))
+        return site
 
 
 def _tenant(record: Record, settings: Record) -> Tenant:

@@ -6,6 +6,7 @@ cache entry is valid exactly as long as its version.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TypeAlias
 
 import msgspec
@@ -14,7 +15,7 @@ from masthead.base import clock
 from masthead.base.byte_cache import ByteCache
 from masthead.base.counters import CacheCounts
 from masthead.base.ids import TenantId
-from masthead.engine.records.versions import TenantVersions
+from masthead.engine.records.versions import TenantVersions, Versions
 from masthead.web.answers import RawHeaders
 from masthead.web.request import Viewed
 
@@ -95,4 +96,7 @@ class AnswerCache:
         return answer
 
     async def version(self, tenant_id: TenantId) -> int:
-        return (await self._versions.of(tenant_id)).content
+        return (await self.versions(tenant_id)).content
+
+    def versions(self, tenant_id: TenantId) -> Awaitable[Versions]:
+        return self._versions.of(tenant_id)

@@ -29,7 +29,6 @@ from masthead.features.mailings.sending_domains import SendingDomains
 from masthead.features.password_reset.invitations import Invitations
 from masthead.features.payments.reconcile import Reports
 from masthead.features.site.address import site_url
-from masthead.features.site.collection import site_settings
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.mail_trial import TestMails
 from masthead.features.site.record_view import SettingsRecord, as_settings
@@ -235,9 +234,14 @@ async def open_request(services: FaceServices, tools: AdminTools, request: Reque
         await services.staff.identify(request)
     site, caller = request.site, request.caller
     assert caller is not None
-    found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
-    record = as_settings(found[0] if found else {})
+    record = as_settings(await _settings(services, site.id) if site else {})
     return AdminRequest(services, tools, request, caller, request.account, site, record)
+
+
+async def _settings(services: FaceServices, site_id: TenantId) -> Record:
+    version = (await services.versions.of(site_id)).identity
+    stored = await services.directory.site_records(site_id, version)
+    return (stored and stored.settings) or {}
 
 
 def path_values(request: Request, names: Sequence[str]) -> list[str]:

@@ -229,11 +229,14 @@ class SitePages:
         read = read_query(request.query_string, query)
         asked = urlencode(read).encode() if read else b""
         key = (tenant.id, f"site{mark_of(reader)} {variant} {request.path}", asked)
-        version = await self._cache.version(tenant.id)
+        versions = await self._cache.versions(tenant.id)
+        version = versions.content
         cached = self._cache.get(key, version)
         if cached is not None:
             return self._whole(request, 200, cached, visit)
-        site_request = await open_request(self.services, tenant, reader, request, query=read)
+        site_request = await open_request(
+            self.services, tenant, reader, request, query=read, versions=versions
+        )
         with speaking(translator_of(site_request.language)):
             result = await _result(site_request, make)
             if isinstance(result, Redirect):

@@ -22,7 +22,7 @@ from masthead.base.caller import (
     guest,
     site,
 )
-from masthead.base.errors import BadRequest
+from masthead.base.errors import BadRequest, NotFound
 from masthead.base.ids import TenantId
 from masthead.base.languages.formats import Numeral
 from masthead.base.languages.words import words
@@ -30,6 +30,7 @@ from masthead.content.texts.languages import edition_of, editions_of, root_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.record_reader import FirstOf
+from masthead.engine.records.versions import Versions
 from masthead.faces.reader.accent_style import AccentStyles
 from masthead.faces.reader.posted_comments import PostedComments
 from masthead.faces.reader.themes import Themes
@@ -41,7 +42,6 @@ from masthead.features.site.record_view import SettingsRecord, as_settings
 from masthead.identity.directory import Tenant
 from masthead.identity.limits.lookups import Lookups
 from masthead.identity.sign_ins import Client
-from masthead.identity.tenants import tenants
 from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 2_000
@@ -202,12 +202,15 @@ async def open_request(
     visit: Visit | None = None,
     posted: frozenset[str] = frozenset(),
     query: dict[str, str] | None = None,
+    versions: Versions | None = None,
 ) -> SiteRequest:
-    """`visit` is given for forms and personal pages only, `query` for all others."""
-    found = await services.records.require(tenants, {"id": tenant.id}, tenant_id=tenant.id)
-    stored = await services.records.find_one(site_settings, {}, tenant_id=tenant.id)
+    """`visit` is given for forms and personal pages only, `query` for all others, `versions` if
+    the caller has read them."""
+    versions = versions or await services.versions.of(tenant.id)
+    stored = await services.directory.site_records(tenant.id, versions.identity)
+    if stored is None:
+        raise NotFound
     caller = site(tenant.id, reader)
-    empty = {each.name: each.default_value() for each in site_settings.fields}
     return SiteRequest(
         services,
         tenant,
@@ -216,8 +219,8 @@ async def open_request(
         request.path,
         request.query_string,
         read_query(request.query_string) if query is None else query,
-        as_settings(stored or empty),
-        found,
+        as_settings(stored.settings or _no_settings()),
+        stored.tenant,
         visit.member if visit else None,
         visit.staff_id if visit else "",
         posted,
@@ -226,6 +229,10 @@ async def open_request(
         request.is_https,
         request.language_root,
     )
+
+
+def _no_settings() -> Record:
+    return {each.name: each.default_value() for each in site_settings.fields}
 
 
 async def visit_of(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
