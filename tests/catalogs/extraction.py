@@ -1,4 +1,7 @@
-"""The words of the source, and what the catalogs of the languages make of them."""
+"""The words of the source, and what the catalogs of the languages make of them.
+
+Tests that read them are one group, so that one process extracts the words and reads the catalogs
+once."""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from tests.budget import once
 
 from masthead.base.languages.translators import ADMIN, ADMIN_LANGUAGES, CATALOGS, LANGUAGES, SITE
+
+reads_the_catalogs = pytest.mark.xdist_group("catalogs")
 
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
 KEYWORDS: dict[str, Any] = {
@@ -105,7 +111,13 @@ def path_of(language: str, name: str = SITE) -> Path:
     return CATALOGS / language / f"{name}.po"
 
 
+@once
 def stored_catalog(language: str, name: str = SITE) -> Catalog:
+    """Read once, so nobody may change it."""
+    return read_catalog(language, name)
+
+
+def read_catalog(language: str, name: str) -> Catalog:
     path = path_of(language, name)
     if not path.exists():
         return Catalog(locale=language)
@@ -125,7 +137,7 @@ def update() -> None:
     for name, languages in CATALOG_LANGUAGES.items():
         source = source_catalog(name)
         for language in languages:
-            catalog = stored_catalog(language, name)
+            catalog = read_catalog(language, name)
             catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
             catalog.header_comment = ""
             path = path_of(language, name)

@@ -12,7 +12,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 import pytest
 from lxml import html
-from tests.catalogs.extraction import CATALOG_LANGUAGES, stored_catalog, text_of
+from tests.catalogs.extraction import CATALOG_LANGUAGES, read_catalog, text_of
 
 from masthead.base.languages import translators
 
@@ -35,7 +35,7 @@ def pseudo_language(folder: Path) -> Iterator[None]:
     (folder / LANGUAGE).mkdir()
     for name in CATALOG_LANGUAGES:
         # German has the staff's words as well as the readers', and as many plurals as Greek.
-        catalog = stored_catalog("de", name)
+        catalog = read_catalog("de", name)
         for message in catalog:
             if message.id:
                 many = isinstance(message.id, tuple)

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 from babel.messages.jslexer import Token, tokenize
-from tests.catalogs.extraction import SOURCE, script_words, script_words_path, stored_catalog
+from tests.catalogs.extraction import (
+    SOURCE,
+    reads_the_catalogs,
+    script_words,
+    script_words_path,
+    stored_catalog,
+)
 
 from masthead.base.languages.translators import ADMIN, ADMIN_LANGUAGES
 
@@ -75,6 +81,7 @@ def _is_known(before: list[Token]) -> bool:
     return bool(values) and values[-1].rpartition(".")[2] in MESSAGES | NOT_SHOWN
 
 
+@reads_the_catalogs
 @pytest.mark.parametrize("language", sorted({*ADMIN_LANGUAGES} - {"en"}))
 def test_a_page_brings_the_words_of_the_catalog_for_its_scripts(language: str) -> None:
     stored = script_words_path(language).read_text(encoding="utf-8")

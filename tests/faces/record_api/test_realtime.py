@@ -35,8 +35,6 @@ from masthead.identity.tenants import superusers
 from masthead.service.app import http_app
 from masthead.web.asgi import Receive, Scope, Send
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 async def url(app: World) -> AsyncIterator[str]:
@@ -182,6 +180,7 @@ def _said(message: Message) -> str:
     return str(record.get("title") or record.get("name") or record["email"])
 
 
+@pytest.mark.both_databases
 async def test_the_changes_of_a_batch_come_in_order_once_it_commits(
     url: str, tenant: TenantWorld
 ) -> None:
@@ -258,6 +257,7 @@ async def test_a_connection_ends_with_its_session(
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("cause", [_end_sign_in, _new_password, _suspension, _the_tokens_end])
 async def test_what_is_committed_after_the_session_is_not_sent(
     url: str,
@@ -280,6 +280,7 @@ async def test_what_is_committed_after_the_session_is_not_sent(
         await listener.end()
 
 
+@pytest.mark.both_databases
 async def test_what_was_missed_comes_once_and_in_order(url: str, tenant: TenantWorld) -> None:
     """Also where a change has several messages, of which the client got some."""
     topics = ("posts", "posts/*")
@@ -300,6 +301,7 @@ async def test_what_was_missed_comes_once_and_in_order(url: str, tenant: TenantW
         assert [each.record["title"] for each in await listener.some(2)] == ["new", "new"]
 
 
+@pytest.mark.both_databases
 async def test_a_gap_is_told(url: str, tenant: TenantWorld) -> None:
     async with listening(url, tenant.host) as listener:
         await listener.subscribe("posts")
@@ -343,6 +345,7 @@ async def test_a_clock_that_jumps_ends_no_connection(
         assert (await page.next()).record == {"id": made["id"]}
 
 
+@pytest.mark.both_databases
 async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
     quiet = await app.new_tenant("quiet")
     await quiet.published()
@@ -450,6 +453,7 @@ async def test_connections_are_limited(url: str, app: World, tenant: TenantWorld
         realtime.close(realtime.open(tenant.id, "203.0.113.9"))
 
 
+@pytest.mark.both_databases
 async def test_a_request_that_a_newer_root_secret_sealed_holds_nothing_up(
     url: str, app: World, tenant: TenantWorld
 ) -> None:
