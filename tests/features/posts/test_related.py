@@ -123,6 +123,19 @@ async def test_only_what_the_reader_can_read_is_shown(world: World, tenant: Tena
     assert await shown(tenant, "open", member.api) == ["closed"]
 
 
+async def test_further_posts_take_the_places_of_closed_ones(
+    world: World, tenant: TenantWorld
+) -> None:
+    for slug in ("open", "first", "second", "third"):
+        closed = {} if slug == "open" else {"visibility": "members"}
+        await tenant.published(title="Harbour fog", slug=slug, tags=["harbour", "fog"], **closed)
+    await tenant.published(title="Bread", slug="bread", tags=["harbour"])
+    await worked_out(tenant)
+    assert await shown(tenant, "open") == ["bread"]
+    member = await tenant.member()
+    assert {*await shown(tenant, "open", member.api)} == {"first", "second", "third"}
+
+
 async def test_many_changes_are_worked_out_in_turns(
     world: World, tenant: TenantWorld, other_tenant: TenantWorld, related: RelatedPosts
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, cast
 from urllib.parse import quote
@@ -117,16 +117,22 @@ async def related_to(request: SiteRequest, post_id: str) -> tuple[Card, ...]:
     """The nearest posts that this reader can read."""
     if not request.site_record["related_posts"]:
         return ()
-    wanted = await request.services.related.ids_of(request.tenant_id, post_id)
-    if not wanted:
-        return ()
+    stored = await request.services.related.ids_of(request.tenant_id, post_id)
+    nearest: list[Record] = []
+    # Most readers may read the first ones.
+    for wanted in (stored[:MOST_RELATED], stored[MOST_RELATED:]):
+        if wanted and len(nearest) < MOST_RELATED:
+            nearest += await _readable(request, wanted)
+    return await cards_of(request, nearest[:MOST_RELATED]) if nearest else ()
+
+
+async def _readable(request: SiteRequest, wanted: Sequence[str]) -> list[Record]:
     found = await request.records.find_related(
         request.caller, posts, "id", wanted, limit=len(wanted), names=CARD_FIELDS
     )
     read = (each for each in found if as_post(each)["is_open"])
     items = {each["id"]: each for each in read if each["edition"] == request.edition}
-    nearest = [items[each] for each in wanted if each in items]
-    return await cards_of(request, nearest[:MOST_RELATED])
+    return [items[each] for each in wanted if each in items]
 
 
 async def _levels_of(
