@@ -34,6 +34,7 @@ from masthead.engine.records.versions import Versions
 from masthead.faces.reader.accent_style import AccentStyles
 from masthead.faces.reader.posted_comments import PostedComments
 from masthead.faces.reader.themes import Themes
+from masthead.faces.reader.views import Site
 from masthead.features.members.collection import blog_members, reader_of_member
 from masthead.features.members.record_view import MemberRecord, as_member
 from masthead.features.services import FeatureServices
@@ -118,6 +119,8 @@ class SiteRequest(msgspec.Struct, dict=True):
     is_preview: bool = False
     frame_origins: set[str] = msgspec.field(default_factory=set)
     """The sites whose frames the page has. Its policy names them."""
+    made_site: Site | None = None
+    """For `site_of`."""
 
     @property
     def sent_query(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,6 +150,7 @@ def _runs(text: str) -> Sequence[tuple[str, str]]:
     return runs
 
 
+@lru_cache(maxsize=1_024)
 def _face(character: str) -> _Face | None:
     return next((face for face in _faces() if face.has(character)), None)
 

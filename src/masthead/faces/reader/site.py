@@ -34,6 +34,13 @@ so that no text of an author can be mistaken for it."""
 
 
 def site_of(request: SiteRequest) -> Site:
+    """Made once for a request: many parts of a page ask for it."""
+    if request.made_site is None:
+        request.made_site = _site(request)
+    return request.made_site
+
+
+def _site(request: SiteRequest) -> Site:
     record = request.site_record
     if request.tenant.is_suspended:
         # What its owner shows is closed, also around the account of a member.
