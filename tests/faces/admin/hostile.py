@@ -24,6 +24,7 @@ from masthead.engine.records.fields.secrets import Hash, Secret
 from masthead.engine.records.fields.text import Email, Slug, Text, Url
 from masthead.engine.records.fields.values import Date, Number, Select
 from masthead.faces.importers.report import Note, Report, Tally
+from masthead.features.payments.offers import OfferCode
 from masthead.features.single_sign_on.collection import Issuer
 
 Ids = dict[str, list[str]]
@@ -46,7 +47,9 @@ LONGEST_ID = 15
 
 async def fill(tenant: TenantWorld) -> Ids:
     known: Ids = {}
-    for collection in tenant.world.parts.records.registry.collections:
+    collections = tenant.world.parts.records.registry.collections
+    # Each tag of a post would make one of them, too.
+    for collection in sorted(collections, key=lambda each: each.name != "tags"):
         if collection.name not in ONE_PER_SITE:
             known[collection.name] = await _attack(tenant, collection, known)
     await _upload_lists(tenant, known["member_imports"])
@@ -102,6 +105,11 @@ def record(
             if is_accepted(field, value):
                 values[field.name] = value
                 break
+    match collection.name:
+        case "snippets":
+            given["content_json"] = _shown_text(PAYLOADS[number], number)
+        case "gift_cards":
+            given["months"] = 1
     return given, stamped
 
 
@@ -140,6 +148,8 @@ def candidates(field: Field, number: int, known: Ids) -> Iterator[Any]:
         case Email():
             yield f"p{number}'onfocus=tripwire({number})'@example.com"
             yield f"p{number}@example.com"
+        case OfferCode():
+            yield f"P{number}"
         case Slug():
             yield payload
             yield f"p{number}'onfocus='tripwire({number})"
@@ -230,3 +240,13 @@ def _text(payload: str) -> dict[str, Any]:
             {"type": payload, "attrs": {payload: payload}, "content": [words]},
         ],
     }
+
+
+def _shown_text(payload: str, number: int) -> dict[str, Any]:
+    """A document that the editor can show: the service stores no other snippets."""
+    address = f"https://example.com/'onfocus='tripwire({number})"
+    link = {"type": "link", "attrs": {"href": address, "title": payload}}
+    words = {"type": "text", "text": payload}
+    paragraph = {"type": "paragraph", "content": [words, {**words, "marks": [link]}]}
+    code = {"type": "codeBlock", "attrs": {"language": payload}, "content": [words]}
+    return {"type": "doc", "content": [paragraph, code]}

@@ -93,7 +93,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     await page.get_by_label("Domain", exact=True).fill("blog.example.com")
     await page.get_by_role("button", name="Request it").click()
     await expect(page.get_by_role("button", name="Check now")).to_be_visible()
-    name, value = (await page.locator("[data-copied]").all_text_contents())[:2]
+    name, value = (await page.locator("code[data-copied]").all_text_contents())[:2]
     await page.get_by_role("button", name="Check now").click()
     await expect(page.get_by_text("There is no TXT record with this name yet")).to_be_visible()
     guest = site.tenant.world.client("blog.example.com")
@@ -113,7 +113,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
 @pytest.mark.sweep
 async def test_the_callback_addresses_of_a_new_provider_have_its_short_name(site: Site) -> None:
     page = await site.opened("/admin/settings/sign-in/new")
-    addresses = page.locator("[data-copied]")
+    addresses = page.locator("code[data-copied]")
     await expect(addresses.first).to_contain_text("/admin/sign-in/with/short-name/callback")
     await page.get_by_label("Short name").fill("office")
     await expect(addresses.first).to_contain_text("/admin/sign-in/with/office/callback")
@@ -138,7 +138,7 @@ async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: S
     # Nothing is pressed: the page looks by itself.
     await expect(page.get_by_text("There is no DKIM record at")).to_be_visible()
     await expect(page.get_by_text("There is no DMARC record at")).to_be_visible()
-    shown = await page.locator("[data-copied]").all_text_contents()
+    shown = await page.locator("code[data-copied]").all_text_contents()
     await page.get_by_label("Name of the DKIM record").locator("..").get_by_role("button").click()
     assert await page.evaluate("navigator.clipboard.readText()") == shown[0]
     for name, value in zip(shown[::2], shown[1::2], strict=True):
@@ -254,7 +254,7 @@ async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: 
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("A secret is not shown again.")).to_be_visible()
     assert SECRET not in await page.content()
-    address = (await page.locator("[data-copied]").all_text_contents())[0]
+    address = (await page.locator("code[data-copied]").all_text_contents())[0]
     processor = Processor(site.tenant)
     assert address.endswith(processor.path)
     taken = joined()

@@ -144,7 +144,7 @@ async def test_a_disabled_one_has_a_notice_and_is_turned_on_again(panel: Panel) 
     notice = "text=“Print shop” has been off since"
     await _until_shown(page, f"{panel.origin}/admin/webhooks", notice)
     off = page.get_by_role("alert").filter(has_text="Print shop")
-    await expect(off).to_contain_text("the last answer was 503")
+    await expect(off).to_contain_text("The last answer was 503")
     # The answer of a test is shown.
     receiver.at("/print", answer(202, b"Welcome back"))
     await page.get_by_role("button", name="Test Print shop").first.click()
@@ -171,7 +171,7 @@ async def test_dead_letters_by_keys_alone(panel: Panel) -> None:
     await page.keyboard.press("j")
     await page.keyboard.press("x")
     await expect(page.locator("[data-selected-count]")).to_have_text("1")
-    retry = page.get_by_role("region", name="Selected deliveries").get_by_role("button")
+    retry = page.get_by_role("region", name="Selected: deliveries").get_by_role("button")
     await retry.first.focus()
     async with page.expect_navigation():
         await page.keyboard.press("Enter")

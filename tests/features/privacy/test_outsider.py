@@ -16,7 +16,7 @@ from tests.features.privacy.requests import DELETE, EXPORT, PHRASE, run_jobs
 from tests.tiers import representatives
 from tests.world import Account, TenantWorld, World
 
-SECRETS = ("Ada Lovelace", "ada@example.com", "Unpublished thoughts")
+SECRETS = ("Ada Lovelace", "ada.lovelace@example.net", "Unpublished thoughts")
 OWN_BOOKKEEPING = {
     # Rows that the requests themselves add, and rows that change with every write.
     "gdpr_requests",
@@ -124,7 +124,7 @@ def steps_of(seed: int) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 async def victim(app: World, tenant: TenantWorld, owner: Account) -> tuple[TenantWorld, str]:
-    member, _ = await member_with_records(tenant, "ada@example.com")
+    member, _ = await member_with_records(tenant, "ada.lovelace@example.net")
     await tenant.post(title="Unpublished thoughts")
     return tenant, member.id
 

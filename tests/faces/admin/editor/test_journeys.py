@@ -485,14 +485,14 @@ async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> Non
     field = page.get_by_role("combobox", name="Tags")
     await field.focus()
     options = page.get_by_role("option")
-    # The most used one first.
-    await expect(options).to_have_text(["fog", "Long reads", "coast"])
+    # The most used one first, the others by their letters.
+    await expect(options).to_have_text(["fog", "coast", "Long reads"])
     await field.press_sequentially("o")
-    await expect(options).to_have_text(["fog", "Long reads", "coast"])
-    await field.press("ArrowDown")
-    await field.press("ArrowDown")
-    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
-    await expect(field).to_have_attribute("aria-activedescendant", "tags-option-1")
+    await expect(options).to_have_text(["fog", "coast", "Long reads"])
+    for _ in range(3):
+        await field.press("ArrowDown")
+    await expect(options.nth(2)).to_have_attribute("aria-selected", "true")
+    await expect(field).to_have_attribute("aria-activedescendant", "tags-option-2")
     await field.press("Enter")
     # As the site writes it, whatever the case.
     await field.press_sequentially("FOG,tide tables")
