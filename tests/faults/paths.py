@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Path = Callable[[httpx.AsyncClient, "Load"], Awaitable[None]]
 
 RESTING_SECONDS = 0.05
+COSTLY_SECONDS = 0.1
+"""Before an export or an erasure: each makes work, and they would be most of the load."""
 HALF_BYTES = 2 * 1024 * 1024
 """An upload is cut off after so many."""
 _UNDO = re.compile(r'<form class="toast" method="post" action="([^"]+)"')
@@ -250,7 +252,7 @@ async def send_newsletters(client: httpx.AsyncClient, load: Load) -> None:
 
 
 async def export_members(client: httpx.AsyncClient, load: Load) -> None:
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(COSTLY_SECONDS)
     body = {"type": "member", "member_id": load.rng.choice(load.site.members)}
     await load.signed_in()
     headers = {"Authorization": load.site.owner}
@@ -261,7 +263,7 @@ async def export_members(client: httpx.AsyncClient, load: Load) -> None:
 
 async def export_site(_: httpx.AsyncClient, load: Load) -> None:
     """Asks for a file, and downloads the last one."""
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(COSTLY_SECONDS)
     browser = await load.signed_in()
     address = "/admin/tools/export"
     page = await load.call(browser, "GET", address, (200,))
@@ -281,7 +283,7 @@ def _is_proof_old(load: Load) -> bool:
 
 async def erase_members(client: httpx.AsyncClient, load: Load) -> None:
     """Adds one, and deletes them at once with all personal data."""
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(COSTLY_SECONDS)
     email = f"{load.word()}@leaves.example"
     body = {"email": email, "name": "A Reader"}
     made = await load.call(client, "POST", "/api/v1/members", (201,), json=body)
